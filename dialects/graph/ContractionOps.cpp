@@ -111,13 +111,19 @@ LogicalResult checkWindows(std::optional<Location> loc, const Windows &w) {
                              "(batch, channels, spatial…), found ",
                              shapeToString(w.x));
   size_t rank = w.spatialRank();
-  if (w.kernel.size() != rank || w.strides.size() != rank ||
-      w.dilations.size() != rank || w.padding.size() != 2 * rank)
-    return emitOptionalError(loc, w.op, ": input ", shapeToString(w.x), " has ",
-                             rank, " spatial dimensions, but the kernel has ",
-                             w.kernel.size(), ", strides ", w.strides.size(),
-                             ", dilations ", w.dilations.size(),
-                             " and padding ", w.padding.size(), " entries");
+  for (auto [name, list] :
+       {std::pair("the kernel", w.kernel), std::pair("strides", w.strides),
+        std::pair("dilations", w.dilations)})
+    if (list.size() != rank)
+      return emitOptionalError(loc, w.op, ": input ", shapeToString(w.x),
+                               " has ", rank, " spatial dimensions, and ", name,
+                               " must have as many, found ", list.size());
+  if (w.padding.size() != 2 * rank)
+    return emitOptionalError(
+        loc, w.op, ": input ", shapeToString(w.x), " has ", rank,
+        " spatial dimensions, and padding must have ", 2 * rank,
+        " entries, first those before each and then those behind, found ",
+        w.padding.size());
   auto positive = [](int64_t v) { return v > 0; };
   if (!llvm::all_of(w.kernel, positive) || !llvm::all_of(w.strides, positive) ||
       !llvm::all_of(w.dilations, positive))

@@ -113,13 +113,19 @@ TEST_F(ImportJsonControlFlow, ScanTakesAndMakesRows) {
 
 TEST_F(ImportJsonControlFlow, GraphsThatAreMissingOrTooMany) {
   EXPECT_EQ(graph(R"({"op": "if", "inputs": ["c"], "outputs": ["y"]})"),
-            "error: node 0 (if): \"then\" is missing or is not a graph");
-  EXPECT_EQ(graph(R"({"op": "if", "inputs": ["c"], "outputs": ["y"],
+            "error: node 0 (if): \"then\" is missing or is not a graph\n"
+            "node 0 (if): \"else\" is missing or is not a graph");
+  EXPECT_EQ(
+      graph(R"({"op": "if", "inputs": ["c"], "outputs": ["y"],
                       "then": {"nodes": [], "outputs": ["x"], "inputs": []}})"),
-            "error: node 0 (if): \"then\": unknown key \"inputs\"");
-  EXPECT_EQ(graph(R"({"op": "relu", "inputs": ["x"], "outputs": ["y"],
+      "error: node 0 (if): \"else\" is missing or is not a graph\n"
+      "node 0 (if): \"then\": unknown key \"inputs\"; the keys are nodes, "
+      "outputs, comment");
+  EXPECT_EQ(
+      graph(R"({"op": "relu", "inputs": ["x"], "outputs": ["y"],
                       "body": {}})"),
-            "error: node 0 (relu): unknown key \"body\"");
+      "error: node 0 (relu): unknown key \"body\"; the keys are op, name, "
+      "inputs, outputs, attributes, comment");
   EXPECT_EQ(graph(R"({"op": "scan", "inputs": ["x"], "outputs": ["y"],
                       "body": {"inputs": ["i"], "outputs": []}})"),
             "error: node 0 (scan): \"body\": \"nodes\" is missing or is not a "
@@ -192,12 +198,11 @@ TEST_F(ImportJsonControlFlow, ConditionsThatAreNone) {
 }
 
 TEST_F(ImportJsonControlFlow, NamesOfTensors) {
-  EXPECT_EQ(
-      graph(R"({"op": "if", "inputs": ["c"], "outputs": ["y"],
+  EXPECT_EQ(graph(R"({"op": "if", "inputs": ["c"], "outputs": ["y"],
                       "then": {"nodes": [], "outputs": ["gone"]},
                       "else": {"nodes": [], "outputs": ["x"]}})"),
-      "error: node \"y\" (if): its input \"gone\" is no input or constant "
-      "of the graph and no node's output");
+            "error: node \"y\" (if): \"then\": output \"gone\" is no input or "
+            "constant of the graph and no node's output");
   EXPECT_EQ(scan(R"("attributes": {"length": 2, "carry": 1})",
                  R"("outputs": ["y", "b"])"),
             "error: the graph has a cycle: node \"s\" (scan) needs node \"s\" "
@@ -209,20 +214,22 @@ TEST_F(ImportJsonControlFlow, NamesOfTensors) {
       "error: node \"n\" (while): another tensor is called \"x\", too");
 }
 
-TEST_F(ImportJsonControlFlow, UnknownOpsOfBodiesAreInTheOneList) {
+TEST_F(ImportJsonControlFlow, UnknownOpsOfBodiesAreReportedWithOthers) {
   EXPECT_EQ(scan(R"("attributes": {"length": 2, "carry": 1})",
                  R"("outputs": ["b", "b"])")
                 .substr(0, 6),
             "module");
-  EXPECT_EQ(graph(R"({"op": "foo", "inputs": ["x"], "outputs": ["f"]},
+  EXPECT_EQ(
+      graph(R"({"op": "foo", "inputs": ["x"], "outputs": ["f"]},
     {"op": "if", "inputs": ["c"], "outputs": ["y"],
      "then": {"nodes": [{"op": "foo", "inputs": ["x"], "outputs": ["g"]}],
               "outputs": ["g"]},
      "else": {"nodes": [{"op": "condition", "inputs": ["c"], "outputs": ["h"]}],
               "outputs": ["x"]}})"),
-            "error: the model has unknown ops:\n"
-            "  foo, 2 nodes: \"f\", \"g\"\n"
-            "  condition, 1 node: \"h\"");
+      "error: unknown op \"foo\" of nodes \"f\", \"g\"; docs/ops.md lists "
+      "those that there are\n"
+      "unknown op \"condition\" of node \"h\"; docs/ops.md lists those that "
+      "there are");
 }
 
 } // namespace

@@ -171,14 +171,31 @@ TEST_F(ImportJson, WrongGraphs) {
             "error: the file has version 2 of the format, this program reads "
             "version 1");
   EXPECT_EQ(importJson(node("frob")),
-            "error: the model has unknown ops:\n  frob, 1 node: \"n\"");
+            "error: unknown op \"frob\" of node \"n\"; docs/ops.md lists those "
+            "that there are");
+  EXPECT_EQ(importJson(node("sofmax")),
+            "error: unknown op \"sofmax\" of node \"n\"; did you mean "
+            "\"softmax\"?");
   EXPECT_EQ(importJson(node("softmax", R"("axes": 1)")),
-            "error: node \"n\" (softmax): unknown attribute \"axes\"; it has "
-            "axis");
-  expectContains(
+            "error: node \"n\" (softmax): unknown attribute \"axes\"; did you "
+            "mean \"axis\"?");
+  EXPECT_EQ(importJson(node("softmax", R"("dimension": 1)")),
+            "error: node \"n\" (softmax): unknown attribute \"dimension\"; it "
+            "has axis");
+  EXPECT_EQ(
       importJson(node("softmax", R"("axis": "1")")),
-      "error: node \"n\" (softmax): attribute axis: unexpected value "
-      "\"1\"");
+      "error: node \"n\" (softmax): attribute axis: found \"1\", expected "
+      "an integer");
+  EXPECT_EQ(
+      importJson(node("reduce", R"("kind": "men", "axes": [0.5])")),
+      "error: node \"n\" (reduce): attribute kind: found \"men\", expected "
+      "one of sum, mean, prod, max, min; did you mean \"mean\"?\n"
+      "node \"n\" (reduce): attribute axes: found [0.5], expected a list "
+      "of integers");
+  // A choice of another kind, which is the same number.
+  EXPECT_EQ(importJson(node("reduce", R"("kind": "equal", "axes": [1])")),
+            "error: node \"n\" (reduce): attribute kind: found \"equal\", "
+            "expected one of sum, mean, prod, max, min");
   expectContains(importJson(node("softmax")), "requires attribute 'axis'");
   expectContains(importJson(node("softmax", R"("axis": 2)")),
                  "error: node \"n\" (softmax): graph.softmax: axis 2");
@@ -186,6 +203,27 @@ TEST_F(ImportJson, WrongGraphs) {
                  "graph.add: expected 2 inputs, found 1");
   expectContains(importJson(node("reshape", R"("shape": [7])")),
                  "error: node \"n\" (reshape): ");
+}
+
+/// What depends on something wrong is not said to be wrong, too.
+TEST_F(ImportJson, EachMistakeIsReportedOnce) {
+  EXPECT_EQ(
+      importJson(graph(R"(
+    {"op": "relu", "name": "a", "inputs": ["x"], "outputs": ["a"],
+     "attributes": {"slope": 1}},
+    {"op": "add", "name": "b", "inputs": ["a", "w"], "outputs": ["b"]},
+    {"op": "matmul", "name": "c", "inputs": ["x", "x"], "outputs": ["c"]},
+    {"op": "add", "name": "d", "inputs": ["b", "c"], "outputs": ["d"]},
+    {"op": "reshape", "name": "e", "inputs": ["d"], "outputs": ["y"],
+     "attributes": {"shpae": [6]}})",
+                       R"({"name": "w", "dtype": "f32",
+     "shape": [3], "data": "zero"})")),
+      "error: weight \"w\": its data \"zero\" is no element of 3xf32\n"
+      "node \"a\" (relu): unknown attribute \"slope\"; it has none\n"
+      "node \"c\" (matmul): graph.matmul: inner dimensions 3 and 2 differ: "
+      "a is 2x3xf32, b is 2x3xf32\n"
+      "node \"e\" (reshape): unknown attribute \"shpae\"; did you mean "
+      "\"shape\"?");
 }
 
 TEST_F(ImportJson, CycleAndMissingTensor) {

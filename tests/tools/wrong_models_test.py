@@ -9,6 +9,7 @@ tests/import has the messages of each importer; these are the tool's.
 
 import json
 import random
+import re
 import struct
 
 import numpy as np
@@ -34,6 +35,9 @@ def tensor(name, dims, data_type=TensorProto.FLOAT, **fields):
 
 
 class WrongModels(ToolTest):
+    maxDiff = None
+    PLACE = ""  # A pattern of what is said of a place in the file.
+
     def refused(self, name, content, message, *arguments):
         """`content` as the file `name` gets "NAME: error: MESSAGE"."""
         if isinstance(content, dict):
@@ -44,7 +48,8 @@ class WrongModels(ToolTest):
         before = {path.name for path in self.folder.iterdir()}
         done = self.run_tool("graph-compile", name, "-o", "out.so", *arguments)
         self.assertEqual(done.stdout, "")
-        self.assertEqual(done.stderr, f"{name}: error: {message}\n")
+        start = re.compile(re.escape(name) + self.PLACE)
+        self.assertEqual(start.sub(name, done.stderr, 1), f"{name}: error: {message}\n")
         self.assertEqual(done.returncode, 1)
         self.assertNoLeftovers(*before)
 
@@ -175,6 +180,34 @@ class WrongOnnx(WrongModels):
             '  ai.onnx.Grok (opset 18), 1 node: "n2"',
         )
 
+    def test_names_that_a_terminal_would_obey(self):
+        self.onnx(
+            [node("Frob", "x", "y", name="a\x1b[31m\u202eé")],
+            "the model has 1 node of 1 op not supported:\n"
+            '  ai.onnx.Frob (opset 18), 1 node: "a\\x1b[31m\\u{202e}é"',
+        )
+
+    def test_the_folder_that_references_start_from(self):
+        add = [node("Add", "x w", "y", name="a")]
+        constant = tensor("w", [2, 3], data_location=TensorProto.EXTERNAL)
+        constant.external_data.add(key="location", value="weights")
+        folder = self.root / "elsewhere"
+        folder.mkdir()
+        self.onnx(
+            add,
+            f'node "a" (Add): tensor "w": external data file {folder}/weights does '
+            "not exist",
+            "--model-dir",
+            folder,
+            constants=[constant],
+        )
+        (folder / "weights").write_bytes(b"\0" * 24)
+        self.compile("m.onnx", "m.so", "--model-dir", folder)
+        done = self.run_tool(
+            "graph-compile", "m.onnx", "-o", "m.so", "--model-dir", "none"
+        )
+        self.fails(done, "error: --model-dir: there is no folder 'none'")
+
     def test_cycle(self):
         self.onnx(
             [
@@ -243,6 +276,8 @@ class WrongOnnx(WrongModels):
 
 
 class WrongJson(WrongModels):
+    PLACE = r":1:\d+"
+
     def model(self, **changes):
         return {
             "tinh": 1,
@@ -265,12 +300,91 @@ class WrongJson(WrongModels):
             self.assertIn(f"m.json:{place}: error: malformed JSON", done.stderr)
         self.assertNoLeftovers("m.json")
 
+    def all_of(self, text):
+        """The errors of a model without the name of the file."""
+        (self.folder / "m.json").write_text(text)
+        done = self.run_tool("graph-compile", "m.json", "-o", "out.so")
+        self.assertEqual(done.returncode, 1)
+        self.assertNoLeftovers("m.json")
+        return done.stderr.replace("m.json:", "").splitlines()
+
+    def test_all_that_is_wrong_is_said_where_it_is(self):
+        errors = self.all_of(
+            """{"tinh": 1,
+ "inputs": [{"name": "x", "dtype": "f32", "shape": [1, 3, 8, 8]},
+            {"name": "i", "dtype": "int64", "shape": [-1]}],
+ "weights": [{"name": "w", "dtype": "f32", "shape": [4, 3, 3, 3],
+              "data": [1, 2]}, {"name": "é",
+   "dtype": "f32", "shape": [4, 3, 3, 3], "data": 0.5}],
+ "nodes": [
+  {"op": "conv2d", "inputs": ["x", "w"], "outputs": ["c"]},
+  {"op": "conv", "inputs": ["x", "é"], "outputs": ["d"],
+   "attributes": {"padding": [1, 1]}},
+  {"op": "reduce", "inputs": ["c"], "outputs": ["e"],
+   "attributes": {"kind": "avg", "axis": [1],
+                  "keepdims": 1}},
+  {"op": "relu", "inputs": ["d"], "outputs": ["f"]}
+ ], "outputs": ["e", "f"], "inptus": [] }"""
+        )
+        dtypes = (
+            "f64 f32 f16 bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz i64 i32 i16 i8 "
+            "u64 u32 u16 u8 bool"
+        )
+        self.assertEqual(
+            errors,
+            [
+                f'3:36: error: input "i": unknown dtype "int64"; there are {dtypes}',
+                '3:55: error: input "i": each dimension is an extent or the name of '
+                "an open one, found -1",
+                '5:23: error: weight "w": expected 108 elements for 4x3x3x3xf32, '
+                "found 2",
+                '8:10: error: unknown op "conv2d" of node "c"; did you mean "conv"?',
+                '9:3: error: node "d" (conv): graph.conv: input 1x3x8x8xf32 has 2 '
+                "spatial dimensions, and padding must have 4 entries, first those "
+                "before each and then those behind, found 2",
+                '12:27: error: node "e" (reduce): attribute kind: found "avg", '
+                "expected one of sum, mean, prod, max, min",
+                '12:42: error: node "e" (reduce): unknown attribute "axis"; did you '
+                'mean "axes"?',
+                '13:31: error: node "e" (reduce): attribute keepdims: found 1, '
+                "expected true or false",
+                '15:38: error: unknown key "inptus"; did you mean "inputs"?',
+            ],
+        )
+
+    def test_names(self):
+        errors = self.all_of(
+            """{"tinh": 1, "inputs": [{"name": "image", "dtype": "f32", "shape": []}],
+ "nodes": [{"op": "exp", "inputs": ["imgae"], "outputs": ["y"]},
+  {"op": "relu", "inputs": ["image"], "outputs": ["y"]}],
+ "outputs": ["z"]}"""
+        )
+        no = "is no input or constant of the graph and no node's output"
+        self.assertEqual(
+            errors,
+            [
+                f'2:37: error: node "y" (exp): its input "imgae" {no}; did you mean '
+                '"image"?',
+                '3:51: error: tensor "y" is made twice, by node "y" (exp) and node '
+                '"y" (relu)',
+                f'4:14: error: output "z" {no}',
+            ],
+        )
+
+    def test_more_errors_than_are_shown(self):
+        keys = "".join(f', "k{i}": 0' for i in range(23))
+        text = json.dumps(self.model())
+        errors = self.all_of(text[:-1] + keys + "}")
+        self.assertEqual(len(errors), 21)
+        self.assertEqual(errors[-1], " error: there are 3 more errors")
+
     def test_inputs(self):
         for change, message in (
             ({"dtype": "f33"}, 'unknown dtype "f33"; there are f64 f32 f16 bf16 '
              "f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz "
              "i64 i32 i16 i8 u64 u32 u16 u8 bool"),
-            ({"shape": [-1]}, "each dimension is an extent or the name of an open one"),
+            ({"shape": [-1]}, "each dimension is an extent or the name of an open one, "
+             "found -1"),
             ({"shape": [1 << 62, 2]}, f"the shape [{1 << 62}, 2] is beyond any memory"),
         ):
             model = self.model()
@@ -300,7 +414,9 @@ class WrongJson(WrongModels):
         self.refused(
             "m.json",
             self.model(nodes=[node("frob", "x", "a"), node("grok", "a", "y")]),
-            'the model has unknown ops:\n  frob, 1 node: "a"\n  grok, 1 node: "y"',
+            'unknown op "frob" of node "a"; docs/ops.md lists those that there are\n'
+            'm.json:1:141: error: unknown op "grok" of node "y"; docs/ops.md lists '
+            "those that there are",
         )
         self.refused(
             "m.json",

@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -18,57 +19,112 @@ namespace tinh::json {
 
 namespace {
 
-/// What a JSON value may mean; the op's constraints tell which it is.
-SmallVector<Attribute> candidates(const Json &value, MLIRContext &context) {
-  Builder b(&context);
-  SmallVector<Attribute> result;
-  int64_t integer;
-  if (toInt(value, integer))
-    result.push_back(b.getI64IntegerAttr(integer));
-  if (value.is_number())
-    result.push_back(b.getF64FloatAttr(value.get<double>()));
-  if (value.is_boolean() && value.get<bool>())
-    result.push_back(b.getUnitAttr());
-  if (value.is_array()) {
-    SmallVector<int64_t> ints;
-    if (llvm::all_of(value, [&](const Json &entry) {
-          return toInt(entry, ints.emplace_back());
-        }))
-      result.push_back(b.getDenseI64ArrayAttr(ints));
-  }
-  if (!value.is_string())
-    return result;
-  StringRef text = value.get_ref<const std::string &>();
-  if (auto layout = graph::symbolizeLayout(text))
-    result.push_back(graph::LayoutAttr::get(&context, *layout));
-  if (auto predicate = graph::symbolizeComparePredicate(text))
-    result.push_back(graph::ComparePredicateAttr::get(&context, *predicate));
-  if (auto kind = graph::symbolizeReduceKind(text))
-    result.push_back(graph::ReduceKindAttr::get(&context, *kind));
-  if (auto kind = graph::symbolizeScatterKind(text))
-    result.push_back(graph::ScatterKindAttr::get(&context, *kind));
-  if (auto mode = graph::symbolizePadMode(text))
-    result.push_back(graph::PadModeAttr::get(&context, *mode));
-  return result;
-}
-
-/// Whether the op's definition accepts this attribute, by itself.
-bool accepts(OperationName op, NamedAttribute attribute, std::string *why) {
+/// What the op's definition says that an attribute must be, which it does when
+/// it refuses one that none can be.
+std::string constraintOf(OperationName op, StringAttr name) {
+  MLIRContext *context = name.getContext();
   NamedAttrList list;
-  list.append(attribute);
-  MLIRContext *context = attribute.getName().getContext();
+  list.append(name, DictionaryAttr::get(context));
+  std::string refusal;
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
-    if (why)
-      *why = diagnostic.str();
+    refusal = diagnostic.str();
     return success();
   });
-  return succeeded(op.verifyInherentAttrs(
-      list, [&]() { return emitError(UnknownLoc::get(context)); }));
+  (void)op.verifyInherentAttrs(
+      list, [&]() { return emitError(UnknownLoc::get(context)); });
+  return StringRef(refusal).split("constraint: ").second.str();
+}
+
+/// A choice among names, by what the dialect's definitions call it. To MLIR all
+/// of them are numbers, of which one choice would take those of another.
+struct Choice {
+  StringLiteral constraint;
+  unsigned last;
+  Attribute (*convert)(MLIRContext &context, StringRef name);
+  StringRef (*name)(unsigned number);
+
+  SmallVector<StringRef> names() const {
+    SmallVector<StringRef> all;
+    for (unsigned i = 0; i <= last; ++i)
+      all.push_back(name(i));
+    return all;
+  }
+};
+
+template <typename EnumAttr, typename E>
+constexpr Choice choiceOf(StringLiteral constraint, unsigned last) {
+  return {constraint, last,
+          [](MLIRContext &context, StringRef name) -> Attribute {
+            auto value = graph::symbolizeEnum<E>(name);
+            return value ? EnumAttr::get(&context, *value) : Attribute();
+          },
+          [](unsigned i) { return graph::stringifyEnum(static_cast<E>(i)); }};
+}
+
+const Choice *findChoice(StringRef constraint) {
+  using namespace graph;
+  static const Choice choices[] = {
+      choiceOf<LayoutAttr, Layout>("order of dimensions",
+                                   getMaxEnumValForLayout()),
+      choiceOf<ComparePredicateAttr, ComparePredicate>(
+          "comparison", getMaxEnumValForComparePredicate()),
+      choiceOf<ReduceKindAttr, ReduceKind>("reduction",
+                                           getMaxEnumValForReduceKind()),
+      choiceOf<ScatterKindAttr, ScatterKind>("what becomes of the element",
+                                             getMaxEnumValForScatterKind()),
+      choiceOf<PadModeAttr, PadMode>("what padding holds",
+                                     getMaxEnumValForPadMode())};
+  const auto *found = llvm::find_if(choices, [&](const Choice &choice) {
+    return choice.constraint == constraint;
+  });
+  return found == std::end(choices) ? nullptr : found;
+}
+
+/// Converts a value to what an op takes as an attribute. Null if that is
+/// something else, which `expected` then says.
+Attribute convert(OperationName op, StringAttr name, const Json &value,
+                  std::string &expected) {
+  MLIRContext &context = *name.getContext();
+  Builder b(&context);
+  std::string constraint = constraintOf(op, name);
+  bool isText = value.is_string();
+  StringRef text =
+      isText ? StringRef(value.get_ref<const std::string &>()) : StringRef();
+  if (const Choice *choice = findChoice(constraint)) {
+    expected = "one of " + llvm::join(choice->names(), ", ") +
+               suggest(text, choice->names());
+    return isText ? choice->convert(context, text) : Attribute();
+  }
+  if (constraint == "64-bit signless integer attribute") {
+    expected = "an integer";
+    int64_t integer = 0;
+    return toInt(value, integer) ? b.getI64IntegerAttr(integer) : Attribute();
+  }
+  if (constraint == "64-bit float attribute") {
+    expected = "a number";
+    return value.is_number() ? b.getF64FloatAttr(value.get<double>())
+                             : Attribute();
+  }
+  if (constraint == "unit attribute") {
+    expected = "true or false";
+    return value == true ? b.getUnitAttr() : Attribute();
+  }
+  expected = constraint;
+  if (constraint != "i64 dense array attribute")
+    return {};
+  expected = "a list of integers";
+  SmallVector<int64_t> ints;
+  bool right = value.is_array() && llvm::all_of(value, [&](const Json &entry) {
+                 return toInt(entry, ints.emplace_back());
+               });
+  return right ? b.getDenseI64ArrayAttr(ints) : Attribute();
 }
 
 /// "dtype" and "shape" say the result of ops that do not infer it.
-bool readResult(ValueRange operands, const Json &json, MLIRContext &context,
-                OpAttributes &attributes, std::string &error) {
+bool readResult(const Node &node, ValueRange operands, MLIRContext &context,
+                OpAttributes &attributes, const Scope &scope) {
+  static const Json none = Json::object();
+  const Json &json = node.attributes ? *node.attributes : none;
   Type element;
   SmallVector<int64_t> shape;
   if (!operands.empty()) {
@@ -76,32 +132,30 @@ bool readResult(ValueRange operands, const Json &json, MLIRContext &context,
     element = type.getElementType();
     shape.assign(type.getShape().begin(), type.getShape().end());
   }
-  std::string dtype;
-  if (getString(json, "dtype", dtype))
-    element = parseDtype(dtype, &context);
-  if (!element) {
-    error = "attribute dtype: expected one of " + kDtypes.str();
-    return false;
-  }
-  if (find(json, "shape")) {
+  std::string name;
+  const Json *dtype = find(json, "dtype"), *dims = find(json, "shape");
+  if (dtype)
+    element =
+        getString(json, "dtype", name) ? parseDtype(name, &context) : Type();
+  if (!element)
+    return scope.fail(dtype ? *dtype : *node.json,
+                      "attribute dtype: expected one of " + kDtypes);
+  if (dims) {
     shape.clear();
-    if (!getInts(json, "shape", shape) || !countElements(shape)) {
-      error = "attribute shape: expected a list of extents that memory can "
-              "hold";
-      return false;
-    }
+    if (!getInts(json, "shape", shape) || !countElements(shape))
+      return scope.fail(*dims, "attribute shape: expected a list of extents "
+                               "that memory can hold");
   }
   attributes.result = RankedTensorType::get(shape, element);
   return true;
 }
 
-std::string listNames(ArrayRef<StringAttr> names, bool infers) {
-  std::string text;
-  for (StringAttr name : names)
-    text += (text.empty() ? "" : ", ") + name.str();
-  if (!infers)
-    text += text.empty() ? "dtype, shape" : ", dtype, shape";
-  return text.empty() ? "it has none" : "it has " + text;
+OperationName nameOf(const Node &node, MLIRContext &context) {
+  return OperationName("graph." + node.op, &context);
+}
+
+bool infersType(OperationName op) {
+  return op.hasInterface<InferTypeOpInterface>();
 }
 
 } // namespace
@@ -142,51 +196,64 @@ bool isGraphOp(StringRef op, MLIRContext &context) {
          OperationName(("graph." + op).str(), &context).isRegistered();
 }
 
-bool readAttributes(StringRef op, ValueRange operands, const Json *json,
-                    MLIRContext &context, OpAttributes &attributes,
-                    std::string &error) {
-  static const Json none = Json::object();
-  const Json &given = json ? *json : none;
-  OperationName name(("graph." + op).str(), &context);
-  bool infers = name.hasInterface<InferTypeOpInterface>();
-  ArrayRef<StringAttr> known = name.getAttributeNames();
-  for (const auto &[key, value] : given.items()) {
-    bool isResult = !infers && (key == "dtype" || key == "shape");
-    auto it = llvm::find_if(known, [&, k = StringRef(key)](StringAttr n) {
-      return n.getValue() == k;
-    });
-    if (isResult || (it != known.end() && value.is_boolean() &&
-                     !value.get<bool>())) // an absent flag
+SmallVector<StringRef> graphOps(MLIRContext &context) {
+  SmallVector<StringRef> names;
+  for (RegisteredOperationName op : context.getRegisteredOperations())
+    if (StringRef name = op.getStringRef();
+        name.consume_front("graph.") && isGraphOp(name, context))
+      names.push_back(name);
+  return names;
+}
+
+bool readAttributes(const Node &node, MLIRContext &context,
+                    OpAttributes &attributes, const Scope &scope) {
+  if (!node.attributes)
+    return true;
+  OperationName op = nameOf(node, context);
+  SmallVector<StringRef> known;
+  for (StringAttr name : op.getAttributeNames())
+    known.push_back(name);
+  size_t inherent = known.size();
+  if (!infersType(op))
+    known.append({"dtype", "shape"});
+  bool right = true;
+  for (const auto &[key, value] : node.attributes->items()) {
+    size_t index = llvm::find(known, key) - known.begin();
+    if (index == known.size()) {
+      std::string hint = suggest(key, known);
+      if (hint.empty())
+        hint = known.empty() ? "; it has none"
+                             : "; it has " + llvm::join(known, ", ");
+      right = scope.fail(value, "unknown attribute \"" + key + "\"" + hint);
       continue;
-    if (it == known.end()) {
-      error = "unknown attribute \"" + key + "\"; " + listNames(known, infers);
-      return false;
     }
-    auto options = candidates(value, context);
-    auto fits = llvm::find_if(options, [&](Attribute option) {
-      return accepts(name, NamedAttribute(*it, option), nullptr);
-    });
-    if (fits == options.end()) {
-      std::string why;
-      if (!options.empty())
-        accepts(name, NamedAttribute(*it, options.front()), &why);
-      error = "attribute " + key + ": unexpected value " +
-              value.dump(-1, ' ', false, Json::error_handler_t::replace)
-                  .substr(0, 60) +
-              (why.empty() ? "" : ": " + why);
-      return false;
-    }
-    attributes.list.emplace_back(*it, *fits);
+    if (index >= inherent || (value.is_boolean() && !value.get<bool>()))
+      continue; // Of the result, or an absent flag.
+    StringAttr name = op.getAttributeNames()[index];
+    std::string expected;
+    if (Attribute converted = convert(op, name, value, expected))
+      attributes.list.emplace_back(name, converted);
+    else
+      right = scope.fail(value, "attribute " + key + ": found " + quote(value) +
+                                    ", expected " + expected);
   }
+  return right;
+}
+
+bool completeAttributes(const Node &node, ValueRange operands,
+                        MLIRContext &context, OpAttributes &attributes,
+                        const Scope &scope) {
+  OperationName op = nameOf(node, context);
   int64_t rank =
       operands.empty()
           ? 0
           : cast<RankedTensorType>(operands.front().getType()).getRank();
-  for (StringAttr attribute : known)
-    if (!given.contains(attribute.str()))
-      if (Attribute value = defaultFor(attribute, rank, context))
-        attributes.list.emplace_back(attribute, value);
-  return infers || readResult(operands, given, context, attributes, error);
+  for (StringAttr name : op.getAttributeNames())
+    if (!node.attributes || !node.attributes->contains(name.str()))
+      if (Attribute value = defaultFor(name, rank, context))
+        attributes.list.emplace_back(name, value);
+  return infersType(op) ||
+         readResult(node, operands, context, attributes, scope);
 }
 
 } // namespace tinh::json

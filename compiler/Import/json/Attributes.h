@@ -13,7 +13,7 @@
 #ifndef TINH_COMPILER_IMPORT_JSON_ATTRIBUTES_H
 #define TINH_COMPILER_IMPORT_JSON_ATTRIBUTES_H
 
-#include "compiler/Import/json/JsonValues.h"
+#include "compiler/Import/json/Nodes.h"
 
 #include "mlir/IR/ValueRange.h"
 
@@ -33,11 +33,19 @@ mlir::Attribute defaultFor(llvm::StringRef name, int64_t rank,
 /// Whether the format has an op of this name.
 bool isGraphOp(llvm::StringRef op, mlir::MLIRContext &context);
 
-/// Converts a node's attributes (null for none) and adds those that have a
-/// default. False, with the reason in `error`, if one does not fit.
-bool readAttributes(llvm::StringRef op, mlir::ValueRange operands,
-                    const Json *json, mlir::MLIRContext &context,
-                    OpAttributes &attributes, std::string &error);
+/// The names of all ops that the format has.
+llvm::SmallVector<llvm::StringRef> graphOps(mlir::MLIRContext &context);
+
+/// Converts the attributes that a node has, whose op is known. False if one
+/// does not fit.
+bool readAttributes(const Node &node, mlir::MLIRContext &context,
+                    OpAttributes &attributes, const Scope &scope);
+
+/// Adds what follows from the operands: attributes that are left out and have a
+/// default, and the result's type where attributes say it. False if it is none.
+bool completeAttributes(const Node &node, mlir::ValueRange operands,
+                        mlir::MLIRContext &context, OpAttributes &attributes,
+                        const Scope &scope);
 
 } // namespace tinh::json
 

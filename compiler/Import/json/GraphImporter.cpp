@@ -16,9 +16,7 @@ using namespace mlir;
 namespace tinh::json {
 
 bool GraphImporter::fail(const Node &node, const Twine &what) {
-  errorNode = node.name;
-  error = (node.describe() + ": " + what).str();
-  return false;
+  return scopeOf(node).fail(*node.json, what);
 }
 
 Value GraphImporter::lookup(StringRef name) {
@@ -27,7 +25,7 @@ Value GraphImporter::lookup(StringRef name) {
   if (parent)
     return parent->lookup(name);
   auto weight = weights.find(name);
-  if (weight == weights.end())
+  if (weight == weights.end() || !weight->second)
     return {};
   // Not in the branch or body that asks for it: others will, too.
   OpBuilder::InsertionGuard guard(builder.raw());
@@ -40,32 +38,33 @@ Value GraphImporter::lookup(StringRef name) {
 }
 
 bool GraphImporter::build(const Graph &graph, SmallVectorImpl<Value> &outputs) {
+  bool right = true;
   for (const Node &node : graph.nodes)
-    if (!buildNode(node))
-      return false;
-  for (const std::string &output : graph.outputs) {
+    right &= buildNode(node);
+  for (const std::string &output : graph.outputs)
     outputs.push_back(lookup(output));
-    if (!outputs.back()) {
-      error = "output \"" + output + "\" is no tensor of the graph";
-      return false;
-    }
-  }
-  return true;
+  return right && !llvm::is_contained(outputs, Value());
 }
 
 bool GraphImporter::buildNode(const Node &node) {
+  if (!isGraphOp(node.op, *builder.context()))
+    return false; // As was noted, with the other nodes of the op.
   builder.setLocation(
       NameLoc::get(StringAttr::get(builder.context(), node.name)));
   SmallVector<Value> operands;
   for (const std::string &input : node.inputs)
     operands.push_back(lookup(input));
+  bool known = !llvm::is_contained(operands, Value());
+  for (const std::string *limit : {&node.tripCount, &node.condition})
+    known &= limit->empty() || lookup(*limit);
   if (!node.graphs.empty())
-    return buildControlFlow(node, operands);
+    return known && buildControlFlow(node, operands);
   OpAttributes attributes;
-  std::string reason;
-  if (!readAttributes(node.op, operands, node.attributes, *builder.context(),
-                      attributes, reason))
-    return fail(node, reason);
+  Scope scope = scopeOf(node);
+  if (!readAttributes(node, *builder.context(), attributes, scope) || !known ||
+      !completeAttributes(node, operands, *builder.context(), attributes,
+                          scope))
+    return false;
   Value result = builder.create("graph." + node.op, operands, attributes.list,
                                 attributes.result);
   if (!result)
@@ -90,19 +89,13 @@ bool GraphImporter::buildRegion(const Node &node, unsigned index,
   Location loc = builder.location();
   Block *body = builder.raw().createBlock(
       &region, {}, inputs, SmallVector<Location>(inputs.size(), loc));
-  GraphImporter inner(builder, weights, this);
+  GraphImporter inner(builder, weights, scope, this);
   for (auto [name, argument] :
        llvm::zip_equal(graph.inputs, body->getArguments()))
     inner.define(name, argument);
   bool built = inner.build(graph, outputs);
   builder.setLocation(loc);
-  if (built)
-    return true;
-  if (inner.errorNode.empty())
-    return fail(node, "\"" + key + "\": " + inner.error);
-  errorNode = inner.errorNode;
-  error = inner.error;
-  return false;
+  return built;
 }
 
 /// The operands and attributes of a scan, and the types of its body's inputs.
@@ -111,16 +104,18 @@ bool GraphImporter::readScan(const Node &node, ArrayRef<Value> inputs,
                              SmallVectorImpl<Type> &bodyTypes) {
   static const Json none = Json::object();
   const Json &attributes = node.attributes ? *node.attributes : none;
-  std::string unknown = unknownKey(attributes, {"length", "carry"});
-  if (!unknown.empty())
-    return fail(node, "unknown attribute \"" + unknown +
-                          "\"; there are length and carry");
+  if (!scopeOf(node)
+           .within("attributes")
+           .checkKeys(attributes, {"length", "carry"}))
+    return false;
   int64_t carried = -1, length = -1;
   for (auto [key, value] : {std::pair(StringRef("carry"), &carried),
                             std::pair(StringRef("length"), &length)}) {
     const Json *given = find(attributes, key);
     if (!given || !toInt(*given, *value) || *value < 0)
-      return fail(node, "attribute " + key + " is missing or is no count");
+      return scopeOf(node).fail(given ? *given : *node.json,
+                                "attribute " + key +
+                                    " is missing or is no count");
   }
   if (carried > static_cast<int64_t>(inputs.size()))
     return fail(node, "attribute carry: there are only " +
@@ -189,11 +184,14 @@ bool GraphImporter::buildControlFlow(const Node &node, ArrayRef<Value> inputs) {
       llvm::append_range(inner, ValueRange(inputs).getTypes());
   }
   Values first;
+  bool right = true;
   for (unsigned i = 0; i < node.graphs.size(); ++i) {
     OpBuilder::InsertionGuard guard(builder.raw());
     Values outputs;
-    if (!buildRegion(node, i, inner, *state.addRegion(), outputs))
-      return false;
+    if (!buildRegion(node, i, inner, *state.addRegion(), outputs)) {
+      right = false;
+      continue;
+    }
     bool isTest = node.op == "while" && i == 0;
     OperationState end(builder.location(),
                        isTest ? "graph.condition" : "graph.yield");
@@ -202,7 +200,7 @@ bool GraphImporter::buildControlFlow(const Node &node, ArrayRef<Value> inputs) {
     if (i == 0)
       first = outputs;
   }
-  if (!addResults(node, inputs, first, state))
+  if (!right || !addResults(node, inputs, first, state))
     return false;
   Operation *op = builder.create(state);
   if (!op)

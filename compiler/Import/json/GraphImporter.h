@@ -21,21 +21,21 @@ public:
   using Values = llvm::SmallVector<mlir::Value>;
 
   GraphImporter(GraphBuilder &builder, const Weights &weights,
-                GraphImporter *parent = nullptr)
-      : builder(builder), weights(weights), parent(parent),
+                const Scope &scope, GraphImporter *parent = nullptr)
+      : builder(builder), weights(weights), scope(scope), parent(parent),
         block(builder.raw().getInsertionBlock()) {}
 
   void define(llvm::StringRef name, mlir::Value value) { values[name] = value; }
 
-  /// Builds the nodes, which are sorted; `outputs` are the graph's. False if
-  /// that is impossible: `error` then says why and `errorNode` where, if at one
-  /// node.
+  /// Builds the nodes, which are sorted; `outputs` are the graph's. What is
+  /// wrong with one is noted, and what depends on it left out: false if there
+  /// is any.
   bool build(const Graph &graph, llvm::SmallVectorImpl<mlir::Value> &outputs);
 
-  std::string error;
-  std::string errorNode;
-
 private:
+  Scope scopeOf(const Node &node) const {
+    return scope.within(node.describe(), node.name);
+  }
   bool fail(const Node &node, const llvm::Twine &what);
   mlir::Value lookup(llvm::StringRef name);
   bool buildNode(const Node &node);
@@ -51,6 +51,7 @@ private:
 
   GraphBuilder &builder;
   const Weights &weights;
+  Scope scope;
   GraphImporter *parent;
   /// Where its nodes are built.
   mlir::Block *block;

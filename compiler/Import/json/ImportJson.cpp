@@ -24,11 +24,10 @@ constexpr int64_t kVersion = 1;
 
 struct Input {
   std::string name;
-  RankedTensorType type;
+  RankedTensorType type; ///< Null if it is wrong.
 };
 
-/// Reads one file; each step returns false after it has put the reason in
-/// `error` and, if it is at a node, the node's name in `errorNode`.
+/// Reads one file. What is wrong is noted, and the rest read all the same.
 class JsonImporter {
 public:
   JsonImporter(StringRef path, const ImportOptions &options,
@@ -36,103 +35,114 @@ public:
       : context(context), options(options),
         directory(options.directoryOf(path)) {}
 
+  /// Null if there are problems.
   OwningOpRef<ModuleOp> import(const Json &root, StringRef path);
 
-  std::string error, errorNode;
+  Problems problems;
 
 private:
-  bool fail(const Twine &what) {
-    error = what.str();
-    return false;
-  }
-  bool readRoot(const Json &root);
-  bool readInputs(const Json &list);
-  bool readShape(const Json &input, StringRef name,
+  bool readHeader(const Json &root);
+  bool read(const Json &root);
+  bool readInputs(const Json &root);
+  bool readShape(const Json &input, StringRef name, const Scope &inside,
                  SmallVectorImpl<int64_t> &shape);
-  bool readWeights(const Json &list);
-  TypedAttr readWeight(const Json &weight);
-  TypedAttr readMemory(RankedTensorType type, const std::string &name);
-  TypedAttr readTensor(const std::string &file, const std::string &tensor);
-  bool sortNodes();
+  void readInput(const Json &input, size_t index);
+  bool readWeights(const Json &root);
+  TypedAttr readWeight(const Json &weight, const Scope &scope);
+  TypedAttr readMemory(RankedTensorType type, const std::string &name,
+                       std::string &error);
+  TypedAttr readTensor(const std::string &file, const std::string &tensor,
+                       std::string &error);
+  bool isDefined(StringRef name) const;
   bool build(GraphBuilder &builder, func::FuncOp function,
              SmallVectorImpl<Value> &results);
 
   MLIRContext &context;
   const ImportOptions &options;
+  Scope scope{problems};
   std::string directory, name;
   std::vector<Input> inputs;
   Graph graph;
+  /// Null for those that are wrong.
   llvm::StringMap<TypedAttr> weights;
   llvm::StringMap<Safetensors> files;
   TrainingInfo training;
 };
 
-bool JsonImporter::readRoot(const Json &root) {
+/// Whether the file is one of this format, which it says at its start.
+bool JsonImporter::readHeader(const Json &root) {
   if (!root.is_object())
-    return fail("expected an object with the key \"tinh\"");
+    return scope.fail(root, "expected an object with the key \"tinh\"");
   const Json *version = find(root, "tinh");
   int64_t number = 0;
   if (!version || !toInt(*version, number))
-    return fail("not a Tinh graph: the key \"tinh\" with the format's version, "
-                "1, is missing");
-  if (number != kVersion)
-    return fail("the file has version " + Twine(number) +
-                " of the format, this program reads version 1");
-  std::string unknown =
-      unknownKey(root, {"tinh", "name", "inputs", "weights", "nodes", "outputs",
-                        "training", "$schema", "comment"});
-  if (!unknown.empty())
-    return fail("unknown key \"" + unknown + "\"");
-  getString(root, "name", name);
-  const Json *inputList = find(root, "inputs");
-  if (!inputList || !inputList->is_array())
-    return fail("\"inputs\" is missing or is not a list");
-  static const Json none = Json::array();
-  const Json *weightList = find(root, "weights");
-  return readInputs(*inputList) &&
-         readWeights(weightList ? *weightList : none) &&
-         readGraph(root, graph, error) && sortNodes() &&
-         readTraining(root, training, error);
+    return scope.fail(root, "not a Tinh graph: the key \"tinh\" with the "
+                            "format's version, 1, is missing");
+  return number == kVersion ||
+         scope.fail(*version, "the file has version " + Twine(number) +
+                                  " of the format, this program reads version "
+                                  "1");
 }
 
-/// Reports all unknown ops at once, then sorts.
-bool JsonImporter::sortNodes() {
-  error = describeUnknownOps(graph, context);
+/// False if names, or what makes them, are not known, so that nothing can be
+/// built.
+bool JsonImporter::read(const Json &root) {
+  if (!readHeader(root))
+    return false;
+  scope.checkKeys(root, {"tinh", "name", "inputs", "weights", "nodes",
+                         "outputs", "training", "$schema", "comment"});
+  getString(root, "name", name);
+  readTraining(root, training, scope);
+  bool right = readInputs(root);
+  right &= readWeights(root);
+  right &= readGraph(root, graph, scope);
+  checkOps(graph, context, scope);
   llvm::StringSet<> known;
   for (const Input &input : inputs)
     known.insert(input.name);
   known.insert_range(weights.keys());
-  return error.empty() && json::sortNodes(graph, known, error);
+  std::string cycle;
+  if (!right || !checkNames(root, graph, known, scope))
+    return false;
+  return sortNodes(graph, known, cycle) || scope.fail(root["nodes"], cycle);
+}
+
+bool JsonImporter::isDefined(StringRef name) const {
+  return weights.contains(name) ||
+         llvm::any_of(inputs,
+                      [&](const Input &input) { return input.name == name; });
 }
 
 bool JsonImporter::readShape(const Json &input, StringRef name,
+                             const Scope &inside,
                              SmallVectorImpl<int64_t> &shape) {
   const Json *dims = find(input, "shape");
   if (!dims || !dims->is_array())
-    return fail("input \"" + name +
-                "\": \"shape\" is missing or is not a list");
+    return inside.fail(dims ? *dims : input,
+                       "\"shape\" is missing or is not a list");
   auto given = options.shapes.find(name);
   ArrayRef<int64_t> wanted;
   if (given != options.shapes.end())
     wanted = given->second;
   if (!wanted.empty() && wanted.size() != dims->size())
-    return fail("input \"" + name + "\": the given shape " +
-                formatShape(wanted) + " has rank " + Twine(wanted.size()) +
-                ", the model's has rank " + Twine(dims->size()));
+    return inside.fail(*dims, "the given shape " + formatShape(wanted) +
+                                  " has rank " + Twine(wanted.size()) +
+                                  ", the model's has rank " +
+                                  Twine(dims->size()));
   std::string text, example;
   bool open = false;
   for (auto [i, dim] : llvm::enumerate(*dims)) {
     int64_t extent = wanted.empty() ? -1 : wanted[i];
     bool named = dim.is_string();
     if (!named && (!toInt(dim, extent) || extent < 0))
-      return fail("input \"" + name +
-                  "\": each dimension is an extent or the "
-                  "name of an open one");
+      return inside.fail(dim, "each dimension is an extent or the name of an "
+                              "open one, found " +
+                                  quote(dim));
     if (!named && !wanted.empty() && wanted[i] != extent)
-      return fail("input \"" + name + "\": the given shape " +
-                  formatShape(wanted) + " has " + Twine(wanted[i]) +
-                  " in dimension " + Twine(i) + ", which the model fixes at " +
-                  Twine(extent));
+      return inside.fail(dim,
+                         "the given shape " + formatShape(wanted) + " has " +
+                             Twine(wanted[i]) + " in dimension " + Twine(i) +
+                             ", which the model fixes at " + Twine(extent));
     open |= extent < 0;
     text += (i ? ", " : "") +
             (named ? dim.get<std::string>() : std::to_string(extent));
@@ -140,66 +150,78 @@ bool JsonImporter::readShape(const Json &input, StringRef name,
     shape.push_back(extent);
   }
   if (open)
-    return fail("input \"" + name + "\" has the open shape [" + text +
-                "]; give it a fixed one, as in --shape " + name + "=" +
-                example);
-  if (!countElements(shape))
-    return fail("input \"" + name + "\": the shape " + formatShape(shape) +
-                " is beyond any memory");
-  return true;
+    return scope.fail(*dims, "input \"" + name + "\" has the open shape [" +
+                                 text +
+                                 "]; give it a fixed one, as in --shape " +
+                                 name + "=" + example);
+  return countElements(shape) ||
+         inside.fail(*dims, "the shape " + formatShape(shape) +
+                                " is beyond any memory");
 }
 
-bool JsonImporter::readInputs(const Json &list) {
-  for (const auto &[i, input] : llvm::enumerate(list)) {
-    Input &result = inputs.emplace_back();
-    std::string dtype;
-    if (!input.is_object() || !getString(input, "name", result.name) ||
-        !getString(input, "dtype", dtype) || result.name.empty())
-      return fail("input " + Twine(i) + ": expected name, dtype and shape");
-    for (const Input &other : ArrayRef(inputs).drop_back())
-      if (other.name == result.name)
-        return fail("two inputs are called \"" + result.name + "\"");
-    std::string unknown =
-        unknownKey(input, {"name", "dtype", "shape", "comment"});
-    if (!unknown.empty())
-      return fail("input \"" + result.name + "\": unknown key \"" + unknown +
-                  "\"");
-    Type element = parseDtype(dtype, &context);
-    if (!element)
-      return fail("input \"" + result.name + "\": unknown dtype \"" + dtype +
-                  "\"; there are " + kDtypes);
-    SmallVector<int64_t> shape;
-    if (!readShape(input, result.name, shape))
-      return false;
-    result.type = RankedTensorType::get(shape, element);
+void JsonImporter::readInput(const Json &input, size_t index) {
+  Input result;
+  std::string dtype;
+  if (!input.is_object() || !getString(input, "name", result.name) ||
+      result.name.empty()) {
+    scope.fail(input,
+               "input " + Twine(index) + ": expected name, dtype and shape");
+    return;
   }
+  Scope inside = scope.within("input \"" + result.name + "\"");
+  if (isDefined(result.name))
+    scope.fail(input, "two inputs are called \"" + result.name + "\"");
+  inside.checkKeys(input, {"name", "dtype", "shape", "comment"});
+  Type element;
+  if (!getString(input, "dtype", dtype))
+    inside.fail(input, "\"dtype\" is missing or is not a string");
+  else if (!(element = parseDtype(dtype, &context)))
+    inside.fail(input["dtype"],
+                "unknown dtype \"" + dtype + "\"; there are " + kDtypes);
+  SmallVector<int64_t> shape;
+  if (readShape(input, result.name, inside, shape) && element)
+    result.type = RankedTensorType::get(shape, element);
+  inputs.push_back(result);
+}
+
+bool JsonImporter::readInputs(const Json &root) {
+  const Json *list = find(root, "inputs");
+  if (!list || !list->is_array())
+    return scope.fail(list ? *list : root,
+                      "\"inputs\" is missing or is not a list");
+  for (const auto &[i, input] : llvm::enumerate(*list))
+    readInput(input, i);
   for (const auto &entry : options.shapes)
     if (llvm::none_of(inputs, [&](const Input &input) {
           return input.name == entry.getKey();
         }))
-      return fail("a shape was given for \"" + entry.getKey() +
-                  "\", which is no input of the model");
-  return true;
+      scope.fail(*list, "a shape was given for \"" + entry.getKey() +
+                            "\", which is no input of the model");
+  return inputs.size() == list->size();
 }
 
 TypedAttr JsonImporter::readTensor(const std::string &file,
-                                   const std::string &tensor) {
-  auto [it, isNew] = files.try_emplace(file);
-  if (isNew) {
+                                   const std::string &tensor,
+                                   std::string &error) {
+  auto it = files.find(file);
+  if (it == files.end()) {
     DataFile data;
+    Safetensors tensors;
     if (!findDataFile(directory, file, data, error) ||
-        !readSafetensors(data, &context, it->second, error))
+        !readSafetensors(data, &context, tensors, error))
       return {};
+    it = files.try_emplace(file, std::move(tensors)).first;
   }
   auto found = it->second.find(tensor);
   if (found != it->second.end())
     return found->second;
-  fail(file + " has no tensor \"" + tensor + "\"");
+  error = file + " has no tensor \"" + tensor + "\"";
   return {};
 }
 
 TypedAttr JsonImporter::readMemory(RankedTensorType type,
-                                   const std::string &name) {
+                                   const std::string &name,
+                                   std::string &error) {
   DataFile memory;
   if (!findMemory(context, name, memory, error))
     return {};
@@ -208,80 +230,81 @@ TypedAttr JsonImporter::readMemory(RankedTensorType type,
 
 /// {"dtype", "shape", "data"}, {"dtype", "shape", "memory"} or
 /// {"file", "tensor"}
-TypedAttr JsonImporter::readWeight(const Json &weight) {
-  std::string unknown =
-      unknownKey(weight, {"name", "dtype", "shape", "data", "memory", "file",
-                          "tensor", "comment"});
-  if (!unknown.empty()) {
-    fail("unknown key \"" + unknown + "\"");
-    return {};
-  }
-  std::string file, tensor, dtype, memory;
+TypedAttr JsonImporter::readWeight(const Json &weight, const Scope &scope) {
+  auto fail = [&](const Json &at, const Twine &what) {
+    scope.fail(at, what);
+    return TypedAttr();
+  };
+  std::string file, tensor, dtype, memory, error;
   if (getString(weight, "file", file)) {
     if (find(weight, "data") || find(weight, "memory") ||
-        !getString(weight, "tensor", tensor)) {
-      fail("a weight in a file has the keys file and tensor");
-      return {};
-    }
-    return readTensor(file, tensor);
+        !getString(weight, "tensor", tensor))
+      return fail(weight, "a weight in a file has the keys file and tensor");
+    TypedAttr value = readTensor(file, tensor, error);
+    return value ? value : fail(weight["file"], error);
   }
   SmallVector<int64_t> shape;
   const Json *data = find(weight, "data");
   bool inMemory = getString(weight, "memory", memory);
   if ((data != nullptr) == inMemory || !getString(weight, "dtype", dtype) ||
-      !getInts(weight, "shape", shape)) {
-    fail("expected dtype, shape and data or memory, or file and tensor");
-    return {};
-  }
+      !getInts(weight, "shape", shape))
+    return fail(weight,
+                "expected dtype, shape and data or memory, or file and tensor");
   Type element = parseDtype(dtype, &context);
-  if (!element || !countElements(shape)) {
-    fail(!element
-             ? "unknown dtype \"" + dtype + "\"; there are " + kDtypes.str()
-             : "the shape " + formatShape(shape) +
-                   " is negative or beyond any memory");
-    return {};
-  }
+  if (!element)
+    return fail(weight["dtype"],
+                "unknown dtype \"" + dtype + "\"; there are " + kDtypes);
+  if (!countElements(shape))
+    return fail(weight["shape"], "the shape " + formatShape(shape) +
+                                     " is negative or beyond any memory");
   auto type = RankedTensorType::get(shape, element);
-  return inMemory ? readMemory(type, memory) : parseData(*data, type, error);
+  TypedAttr value = inMemory ? readMemory(type, memory, error)
+                             : TypedAttr(parseData(*data, type, error));
+  return value ? value : fail(inMemory ? weight["memory"] : *data, error);
 }
 
-bool JsonImporter::readWeights(const Json &list) {
-  if (!list.is_array())
-    return fail("\"weights\" is not a list");
-  for (const auto &[i, weight] : llvm::enumerate(list)) {
+bool JsonImporter::readWeights(const Json &root) {
+  const Json *list = find(root, "weights");
+  if (!list)
+    return true;
+  if (!list->is_array())
+    return scope.fail(*list, "\"weights\" is not a list");
+  bool named = true;
+  for (const auto &[i, weight] : llvm::enumerate(*list)) {
     std::string weightName;
     if (!weight.is_object() || !getString(weight, "name", weightName) ||
-        weightName.empty())
-      return fail("weight " + Twine(i) + ": expected an object with a name");
-    if (llvm::any_of(inputs,
-                     [&](const Input &in) { return in.name == weightName; }) ||
-        weights.contains(weightName))
-      return fail("two tensors are called \"" + weightName + "\"");
-    TypedAttr value = readWeight(weight);
-    if (!value)
-      return fail("weight \"" + weightName + "\": " + std::string(error));
-    weights[weightName] = value;
+        weightName.empty()) {
+      named = scope.fail(weight, "weight " + Twine(i) +
+                                     ": expected an object with a name");
+      continue;
+    }
+    if (isDefined(weightName))
+      scope.fail(weight, "two tensors are called \"" + weightName + "\"");
+    Scope inside = scope.within("weight \"" + weightName + "\"");
+    inside.checkKeys(weight, {"name", "dtype", "shape", "data", "memory",
+                              "file", "tensor", "comment"});
+    weights[weightName] = readWeight(weight, inside);
   }
-  return true;
+  return named;
 }
 
 bool JsonImporter::build(GraphBuilder &builder, func::FuncOp function,
                          SmallVectorImpl<Value> &results) {
-  GraphImporter importer(builder, weights);
+  GraphImporter importer(builder, weights, scope);
   Builder attributes(&context);
-  for (auto [i, input] : llvm::enumerate(inputs)) {
-    importer.define(input.name, function.getArgument(i));
-    function.setArgAttr(i, graph::names::kName,
+  unsigned index = 0;
+  for (const Input &input : inputs) {
+    if (!input.type)
+      continue;
+    importer.define(input.name, function.getArgument(index));
+    function.setArgAttr(index++, graph::names::kName,
                         attributes.getStringAttr(input.name));
   }
-  if (importer.build(graph, results))
-    return true;
-  errorNode = importer.errorNode;
-  return fail(importer.error);
+  return importer.build(graph, results);
 }
 
 OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
-  if (!readRoot(root))
+  if (!read(root))
     return nullptr;
   Builder attributes(&context);
   Location loc = NameLoc::get(attributes.getStringAttr(
@@ -289,24 +312,24 @@ OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   SmallVector<Type> types;
   for (const Input &input : inputs)
-    types.push_back(input.type);
+    if (input.type)
+      types.push_back(input.type);
   auto function = func::FuncOp::create(loc, graph::names::kMain,
                                        attributes.getFunctionType(types, {}));
   module->push_back(function);
   Block *block = function.addEntryBlock();
   GraphBuilder builder(block, directory);
   SmallVector<Value> results;
-  if (!build(builder, function, results))
+  bool built = build(builder, function, results);
+  if (results.empty())
+    scope.fail(root["outputs"], "the model has no outputs");
+  if (!built || !problems.empty())
     return nullptr;
   builder.setLocation(loc);
   SmallVector<Attribute> resultNames;
   for (const std::string &output : graph.outputs)
     resultNames.push_back(attributes.getDictionaryAttr(attributes.getNamedAttr(
         graph::names::kName, attributes.getStringAttr(output))));
-  if (results.empty()) {
-    fail("the model has no outputs");
-    return nullptr;
-  }
   func::ReturnOp::create(builder.raw(), loc, results);
   function.setFunctionType(
       attributes.getFunctionType(types, ValueRange(results).getTypes()));
@@ -326,24 +349,19 @@ OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
 OwningOpRef<ModuleOp> importJson(StringRef path, StringRef text,
                                  const ImportOptions &options,
                                  MLIRContext &context) {
-  auto fileName = StringAttr::get(&context, path);
   ParseError problem;
   Json root = parseJson(text, problem);
   if (!problem.message.empty()) {
-    emitError(FileLineColLoc::get(fileName, problem.line, problem.column))
+    emitError(FileLineColLoc::get(StringAttr::get(&context, path), problem.line,
+                                  problem.column))
         << "malformed JSON at byte " << problem.position << ": "
         << problem.message;
     return nullptr;
   }
   JsonImporter importer(path, options, context);
   OwningOpRef<ModuleOp> module = importer.import(root, path);
-  if (module)
-    return module;
-  Location loc = FileLineColLoc::get(fileName, 0, 0);
-  if (!importer.errorNode.empty())
-    loc = NameLoc::get(StringAttr::get(&context, importer.errorNode), loc);
-  emitError(loc) << importer.error;
-  return nullptr;
+  importer.problems.report(path, text, root, context);
+  return module;
 }
 
 } // namespace tinh::json

@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
+#include <tuple>
 
 using namespace mlir;
 
@@ -73,21 +74,21 @@ private:
   std::vector<llvm::StringSet<>> keys;
 };
 
-void locate(StringRef text, ParseError &error) {
-  StringRef before = text.take_front(error.position);
-  error.line = 1 + static_cast<unsigned>(before.count('\n'));
-  size_t lineStart = before.rfind('\n');
-  error.column = static_cast<unsigned>(
-      before.size() - (lineStart == StringRef::npos ? 0 : lineStart + 1) + 1);
-}
-
 } // namespace
+
+std::pair<unsigned, unsigned> lineAndColumn(StringRef text, size_t position) {
+  StringRef before = text.take_front(position);
+  size_t line = 1 + before.count('\n');
+  size_t lineStart = before.rfind('\n') + 1; // 0 if there is none.
+  return {static_cast<unsigned>(line),
+          static_cast<unsigned>(1 + before.size() - lineStart)};
+}
 
 Json parseJson(StringRef text, ParseError &error) {
   Checker checker;
   if (!Json::sax_parse(text.begin(), text.end(), &checker)) {
     error = checker.error;
-    locate(text, error);
+    std::tie(error.line, error.column) = lineAndColumn(text, error.position);
     return {};
   }
   return Json::parse(text.begin(), text.end(), nullptr,
@@ -125,13 +126,6 @@ bool getInts(const Json &object, StringRef key,
     if (!toInt(value, values.emplace_back()))
       return false;
   return true;
-}
-
-std::string unknownKey(const Json &object, ArrayRef<StringRef> known) {
-  for (const auto &[key, value] : object.items())
-    if (!llvm::is_contained(known, key))
-      return key;
-  return "";
 }
 
 Type parseDtype(StringRef name, MLIRContext *context) {

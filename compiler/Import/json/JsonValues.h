@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <utility>
 
 namespace tinh::json {
 
@@ -30,6 +31,10 @@ struct ParseError {
 /// Parses without exceptions. Keys given twice are errors too.
 Json parseJson(llvm::StringRef text, ParseError &error);
 
+/// A byte's line and column, from 1.
+std::pair<unsigned, unsigned> lineAndColumn(llvm::StringRef text,
+                                            size_t position);
+
 /// The member `key` of an object; null if there is none.
 const Json *find(const Json &object, llvm::StringRef key);
 
@@ -38,10 +43,6 @@ bool getString(const Json &object, llvm::StringRef key, std::string &value);
 bool getInts(const Json &object, llvm::StringRef key,
              llvm::SmallVectorImpl<int64_t> &values);
 bool toInt(const Json &value, int64_t &result);
-
-/// The first key of an object that is not one of these; empty if none is.
-std::string unknownKey(const Json &object,
-                       llvm::ArrayRef<llvm::StringRef> known);
 
 /// The element type that the format calls "f32", "u8", "bool" …; else null.
 mlir::Type parseDtype(llvm::StringRef name, mlir::MLIRContext *context);

@@ -8,7 +8,7 @@
 #ifndef TINH_COMPILER_IMPORT_JSON_NODES_H
 #define TINH_COMPILER_IMPORT_JSON_NODES_H
 
-#include "compiler/Import/json/JsonValues.h"
+#include "compiler/Import/json/Problems.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringSet.h"
@@ -28,6 +28,7 @@ struct Graph {
 };
 
 struct Node {
+  const Json *json = nullptr;
   std::string name, op;
   std::vector<std::string> inputs, outputs;
   const Json *attributes = nullptr;
@@ -42,20 +43,23 @@ struct Node {
 /// The keys under which a node of this op has graphs, in their order.
 llvm::ArrayRef<llvm::StringLiteral> graphKeys(llvm::StringRef op);
 
-/// A list of names. False, with the reason in `error`, if it is none.
-bool readNames(const Json &json, llvm::StringRef key,
-               std::vector<std::string> &names, std::string &error);
+/// The nodes and outputs of a graph, not sorted. False if that is not all of
+/// them.
+bool readGraph(const Json &json, Graph &graph, const Scope &scope);
 
-/// The nodes and outputs of a graph, not sorted.
-bool readGraph(const Json &json, Graph &graph, std::string &error);
+/// Notes the ops of a graph and those within that the format does not know,
+/// with all nodes of each.
+void checkOps(const Graph &graph, mlir::MLIRContext &context,
+              const Scope &scope);
 
-/// All ops of a graph and those within that the format does not know, in a
-/// message; empty if there are none.
-std::string describeUnknownOps(const Graph &graph, mlir::MLIRContext &context);
+/// Notes names that are defined twice or not at all, in `graph`, which is read
+/// from `json`, and those within. `known` are the tensors from around.
+bool checkNames(const Json &json, const Graph &graph,
+                const llvm::StringSet<> &known, const Scope &scope);
 
 /// Puts each node after those that it depends on, here and in the graphs
-/// within. False, with the reason in `error`, if a name is defined twice or not
-/// at all, or nodes depend on one another. `known` are the tensors from around.
+/// within, whose names are right. False, with the reason in `error`, if nodes
+/// depend on one another.
 bool sortNodes(Graph &graph, const llvm::StringSet<> &known,
                std::string &error);
 

@@ -43,51 +43,47 @@ static bool readPatterns(const Json &list, std::vector<std::string> &patterns) {
   return true;
 }
 
-bool readTraining(const Json &root, TrainingInfo &training,
-                  std::string &error) {
+void readTraining(const Json &root, TrainingInfo &training,
+                  const Scope &scope) {
   const Json *value = find(root, "training");
   if (!value)
-    return true;
-  auto fail = [&](const llvm::Twine &what) {
-    error = ("\"training\": " + what).str();
-    return false;
-  };
-  if (!value->is_object())
-    return fail("expected an object with \"loss\" and \"optimizer\"");
-  std::string unknown =
-      unknownKey(*value, {"loss", "optimizer", "trainable", "precision",
-                          "loss_scale", "keep_f32", "comment"});
-  if (!unknown.empty())
-    return fail("unknown key \"" + unknown + "\"");
-  for (auto [key, text] : {std::pair("loss", &training.loss),
-                           std::pair("optimizer", &training.optimizer)}) {
-    const Json *named = find(*value, key);
-    if (!named)
-      continue;
-    auto read = readNamed(*named);
-    if (!read)
-      return fail("\"" + llvm::Twine(key) +
-                  "\" is not an object with a \"name\" and options that are "
-                  "numbers, booleans or strings");
-    *text = *read;
+    return;
+  Scope inside = scope.within("\"training\"");
+  if (!value->is_object()) {
+    inside.fail(*value, "expected an object with \"loss\" and \"optimizer\"");
+    return;
   }
+  inside.checkKeys(*value, {"loss", "optimizer", "trainable", "precision",
+                            "loss_scale", "keep_f32", "comment"});
+  auto check = [&](const Json &at, bool right, const llvm::Twine &what) {
+    if (!right)
+      inside.fail(at, what);
+  };
+  for (auto [key, text] : {std::pair("loss", &training.loss),
+                           std::pair("optimizer", &training.optimizer)})
+    if (const Json *named = find(*value, key)) {
+      auto read = readNamed(*named);
+      check(*named, read.has_value(),
+            "\"" + llvm::Twine(key) +
+                "\" is not an object with a \"name\" and options that are "
+                "numbers, booleans or strings");
+      *text = read.value_or("");
+    }
   if (const Json *scale = find(*value, "loss_scale")) {
     auto read = readLossScale(*scale);
-    if (!read)
-      return fail("\"loss_scale\" is neither a number nor an object with a "
-                  "\"name\" and options");
-    training.lossScale = *read;
+    check(*scale, read.has_value(),
+          "\"loss_scale\" is neither a number nor an object with a \"name\" "
+          "and options");
+    training.lossScale = read.value_or("");
   }
   for (auto [key, list] : {std::pair("trainable", &training.trainable),
-                           std::pair("keep_f32", &training.keepF32)}) {
-    const Json *patterns = find(*value, key);
-    if (patterns && !readPatterns(*patterns, *list))
-      return fail("\"" + llvm::Twine(key) + "\" is not a list of patterns");
-  }
-  if (find(*value, "precision") &&
-      !getString(*value, "precision", training.precision))
-    return fail("\"precision\" is not a string");
-  return true;
+                           std::pair("keep_f32", &training.keepF32)})
+    if (const Json *patterns = find(*value, key))
+      check(*patterns, readPatterns(*patterns, *list),
+            "\"" + llvm::Twine(key) + "\" is not a list of patterns");
+  if (const Json *precision = find(*value, "precision"))
+    check(*precision, getString(*value, "precision", training.precision),
+          "\"precision\" is not a string");
 }
 
 } // namespace tinh::json

@@ -9,14 +9,14 @@
 #define TINH_IMPORT_JSON_READTRAINING_H
 
 #include "compiler/Import/Import.h"
-#include "compiler/Import/json/JsonValues.h"
+#include "compiler/Import/json/Problems.h"
 
 namespace tinh::json {
 
-/// Reads the key "training" of a model, if it is there. False, with `error`, if
-/// it is not as docs/json-format.md has it. What losses and optimizers there
-/// are, and their options, is not known here.
-bool readTraining(const Json &root, TrainingInfo &training, std::string &error);
+/// Reads the key "training" of a model, if it is there, and notes what is not
+/// as docs/json-format.md has it. What losses and optimizers there are, and
+/// their options, is not known here.
+void readTraining(const Json &root, TrainingInfo &training, const Scope &scope);
 
 } // namespace tinh::json
 
