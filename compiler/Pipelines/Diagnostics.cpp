@@ -11,8 +11,11 @@
 
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/Signals.h"
+#include "llvm/Support/Unicode.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <unistd.h>
@@ -33,6 +36,31 @@ static const char *severityName(DiagnosticSeverity severity) {
     return "note";
   }
   return "note";
+}
+
+std::string escapeControls(StringRef text) {
+  std::string shown;
+  llvm::raw_string_ostream os(shown);
+  const auto *at = text.bytes_begin(), *end = text.bytes_end();
+  while (at != end) {
+    const llvm::UTF8 *next = at;
+    llvm::UTF32 code = 0;
+    bool isText =
+        llvm::convertUTF8Sequence(&next, end, &code, llvm::strictConversion) ==
+        llvm::conversionOK;
+    if (!isText) {
+      os << "\\x" << llvm::format_hex_no_prefix(*at++, 2);
+      continue;
+    }
+    if (code == '\n' || llvm::sys::unicode::isPrintable(code))
+      os << StringRef(reinterpret_cast<const char *>(at), next - at);
+    else if (code < 0x80)
+      os << "\\x" << llvm::format_hex_no_prefix(code, 2);
+    else
+      os << "\\u{" << llvm::format_hex_no_prefix(code, 4) << "}";
+    at = next;
+  }
+  return shown;
 }
 
 std::string formatDiagnostic(const Diagnostic &diagnostic,
@@ -68,7 +96,7 @@ std::string formatDiagnostic(const Diagnostic &diagnostic,
   os << text;
   for (const Diagnostic &note : diagnostic.getNotes())
     os << '\n' << formatDiagnostic(note);
-  return message;
+  return escapeControls(message);
 }
 
 void reportExhaustedMemory() {

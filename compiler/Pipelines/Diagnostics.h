@@ -14,6 +14,10 @@
 
 namespace tinh {
 
+/// The text with what a terminal would not show as text, or would obey, as
+/// escapes: names of a model may hold anything. Lines stay lines.
+std::string escapeControls(llvm::StringRef text);
+
 /// `file:line:column: error: …` or, where lines mean nothing,
 /// `file: error: node 'Conv_12': …`; notes on lines of their own. Errors that
 /// are the compiler's own are called internal errors. Of nodes whose location

@@ -48,22 +48,26 @@ static LogicalResult verifySignature(func::FuncOp function,
   StringRef of = function.getName();
   llvm::StringSet<> names;
   for (auto [i, type] : llvm::enumerate(types)) {
+    StringAttr name = attribute(i, graph::names::kName);
+    auto fail = [&] {
+      auto diagnostic = function.emitError();
+      diagnostic << what << " " << i << " of @" << of;
+      if (name)
+        diagnostic << " (" << name << ")";
+      return diagnostic;
+    };
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape() ||
         !tensor.getElementType().isIntOrFloat())
-      return function.emitError()
-             << what << " " << i << " of @" << of << " is " << type
-             << ", not a tensor of numbers with a static shape";
+      return fail() << " is " << type
+                    << ", not a tensor of numbers with a static shape";
     if (tensor.getRank() > TINH_MAX_RANK)
-      return function.emitError()
-             << what << " " << i << " of @" << of << " has " << tensor.getRank()
-             << " dimensions; at most " << TINH_MAX_RANK << " are supported";
+      return fail() << " has " << tensor.getRank() << " dimensions; at most "
+                    << TINH_MAX_RANK << " are supported";
     if (attribute(i, graph::names::kVariable))
       continue;
-    StringAttr name = attribute(i, graph::names::kName);
     if (!name)
-      return function.emitError() << what << " " << i << " of @" << of
-                                  << " has no " << graph::names::kName;
+      return fail() << " has no " << graph::names::kName;
     if (!names.insert(name.getValue()).second)
       return function.emitError()
              << "two " << what << "s of @" << of << " are called " << name;

@@ -69,21 +69,21 @@ func.func @main(%x: tensor<8xf32> {graph.name = "x"}, %y: tensor<8xf32> {graph.n
 }
 
 //--- graph-6.mlir
-// GRAPH6: {{:[0-9]+:[0-9]+}}: error: {{.*}}argument 0 of @main is 'tensor<?xf32>', not a tensor of numbers with a static shape
+// GRAPH6: {{:[0-9]+:[0-9]+}}: error: {{.*}}argument 0 of @main ("x") is 'tensor<?xf32>', not a tensor of numbers with a static shape
 func.func @main(%x: tensor<?xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
   %0 = tensor.cast %x : tensor<?xf32> to tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 
 //--- graph-7.mlir
-// GRAPH7: {{:[0-9]+:[0-9]+}}: error: {{.*}}result 0 of @main is 'index', not a tensor of numbers with a static shape
+// GRAPH7: {{:[0-9]+:[0-9]+}}: error: {{.*}}result 0 of @main ("y") is 'index', not a tensor of numbers with a static shape
 func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (index {graph.name = "y"}) {
   %0 = arith.constant 1 : index
   return %0 : index
 }
 
 //--- graph-8.mlir
-// GRAPH8: {{:[0-9]+:[0-9]+}}: error: {{.*}}argument 0 of @main has 9 dimensions; at most 8 are supported
+// GRAPH8: {{:[0-9]+:[0-9]+}}: error: {{.*}}argument 0 of @main ("x") has 9 dimensions; at most 8 are supported
 func.func @main(%x: tensor<1x1x1x1x1x1x1x1x8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
   %0 = graph.reshape %x : tensor<1x1x1x1x1x1x1x1x8xf32> to tensor<8xf32>
   return %0 : tensor<8xf32>
