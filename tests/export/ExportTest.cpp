@@ -401,4 +401,15 @@ TEST_F(Export, WritesSpecialNumbersThatJsonHasNot) {
   expectContains(read("model.json"), R"("data":["inf","-inf","nan",-0.0])");
 }
 
+/// All choices are numbers, and what a number is called depends on the op.
+TEST_F(Export, NamesChoicesAsTheOpsDefinitionDoes) {
+  EXPECT_EQ(toJson(function(
+                R"(%i = graph.constant dense<[0, 2]> : tensor<2xi64>
+    %u = graph.constant dense<1.5> : tensor<2xf32>
+    %y = graph.scatter add %x, %i, %u axis 0 : tensor<4xf32>, tensor<2xi64>, tensor<2xf32>)",
+                "%y", {"y"})),
+            "");
+  expectContains(read("model.json"), R"("kind":"add")");
+}
+
 } // namespace

@@ -77,25 +77,12 @@ OrderedJson elementsToJson(DenseElementsAttr value) {
   return list;
 }
 
-/// The name of a choice; enumerations are integers that only the attribute's
-/// name tells apart.
-StringRef choiceName(StringRef name, int64_t value) {
-  if (name == "layout")
-    return stringifyEnum(static_cast<graph::Layout>(value));
-  if (name == "predicate")
-    return stringifyEnum(static_cast<graph::ComparePredicate>(value));
-  if (name == "kind")
-    return stringifyEnum(static_cast<graph::ReduceKind>(value));
-  if (name == "mode")
-    return stringifyEnum(static_cast<graph::PadMode>(value));
-  return "";
-}
-
-OrderedJson attributeToJson(StringRef name, Attribute attribute) {
+OrderedJson attributeToJson(OperationName op, StringAttr name,
+                            Attribute attribute) {
   return llvm::TypeSwitch<Attribute, OrderedJson>(attribute)
       .Case([](UnitAttr) { return true; })
       .Case([&](IntegerAttr value) -> OrderedJson {
-        StringRef choice = choiceName(name, value.getInt());
+        StringRef choice = choiceName(op, name, value.getInt());
         if (choice.empty())
           return value.getInt();
         return choice.str();
@@ -163,7 +150,7 @@ OrderedJson JsonExporter::attributesOf(Operation *op) {
     Attribute value = op->getAttr(name);
     int64_t rank = first ? first.getRank() : 0;
     if (value && value != defaultFor(name, rank, context))
-      json[name.str()] = attributeToJson(name, value);
+      json[name.str()] = attributeToJson(op->getName(), name, value);
   }
   if (isa<InferTypeOpInterface>(op))
     return json;

@@ -196,6 +196,11 @@ bool isGraphOp(StringRef op, MLIRContext &context) {
          OperationName(("graph." + op).str(), &context).isRegistered();
 }
 
+StringRef choiceName(OperationName op, StringAttr name, int64_t number) {
+  const Choice *choice = findChoice(constraintOf(op, name));
+  return choice ? choice->name(number) : "";
+}
+
 SmallVector<StringRef> graphOps(MLIRContext &context) {
   SmallVector<StringRef> names;
   for (RegisteredOperationName op : context.getRegisteredOperations())

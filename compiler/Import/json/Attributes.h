@@ -15,6 +15,7 @@
 
 #include "compiler/Import/json/Nodes.h"
 
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/ValueRange.h"
 
 namespace tinh::json {
@@ -35,6 +36,11 @@ bool isGraphOp(llvm::StringRef op, mlir::MLIRContext &context);
 
 /// The names of all ops that the format has.
 llvm::SmallVector<llvm::StringRef> graphOps(mlir::MLIRContext &context);
+
+/// What the format calls a number that stands for a choice, such as "mean";
+/// empty if the attribute is no choice.
+llvm::StringRef choiceName(mlir::OperationName op, mlir::StringAttr name,
+                           int64_t number);
 
 /// Converts the attributes that a node has, whose op is known. False if one
 /// does not fit.
