@@ -160,7 +160,7 @@ void checkOps(const Graph &graph, MLIRContext &context, const Scope &scope) {
       names += (names.empty() ? "\"" : ", \"") + node->name + "\"";
     if (nodes.size() > kShown)
       names += " and " + std::to_string(nodes.size() - kShown) + " more";
-    std::string hint = suggest(op, ops);
+    std::string hint = scope.isFull() ? "" : suggest(op, ops);
     scope.fail(
         (*nodes.front()->json)["op"],
         "unknown op \"" + op + "\" of " +
@@ -219,7 +219,9 @@ bool NameCheck::read(const Json &at, StringRef name, const Scope &of,
                      const Twine &what) {
   if (visible.contains(name))
     return true;
-  SmallVector<StringRef> names(visible.keys());
+  SmallVector<StringRef> names;
+  if (!of.isFull())
+    llvm::append_range(names, visible.keys());
   llvm::sort(names);
   return of.fail(at, what + " \"" + name +
                          "\" is no input or constant of the graph and no "

@@ -137,7 +137,6 @@ void Problems::report(StringRef path, StringRef text, const Json &root,
                       MLIRContext &context) const {
   if (list.empty())
     return;
-  constexpr size_t kShown = 20;
   llvm::DenseMap<const Json *, size_t> places;
   for (const Problem &problem : list)
     places[problem.at] = 0;

@@ -24,13 +24,17 @@ public:
     list.push_back({&at, node.str(), what.str()});
   }
   bool empty() const { return list.empty(); }
+  /// Whether there are as many as are shown.
+  bool isFull() const { return list.size() >= kShown; }
 
-  /// Reports the first twenty as errors of the file `path`, in the order of its
-  /// text, of which `root` was parsed, and how many there are beyond.
+  /// Reports the first of them as errors of the file `path`, in the order of
+  /// its text, of which `root` was parsed, and how many there are beyond.
   void report(llvm::StringRef path, llvm::StringRef text, const Json &root,
               mlir::MLIRContext &context) const;
 
 private:
+  static constexpr size_t kShown = 20;
+
   struct Problem {
     const Json *at;
     std::string node, message;
@@ -49,6 +53,9 @@ public:
   /// Notes what is wrong at a value or, of a member that is missing, at the
   /// object that lacks it. False, for callers to return.
   bool fail(const Json &at, const llvm::Twine &what) const;
+
+  /// Whether hints that take long are in vain.
+  bool isFull() const { return problems->isFull(); }
 
   /// Notes each key of an object that is not one of these.
   bool checkKeys(const Json &object,
