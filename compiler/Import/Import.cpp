@@ -9,6 +9,7 @@
 
 #include "compiler/Import/FileKind.h"
 #include "compiler/Import/GraphBuilder.h"
+#include "compiler/Import/Limits.h"
 #include "compiler/Import/ReplaceWeights.h"
 #include "compiler/Import/json/ImportJson.h"
 #include "compiler/Import/onnx/ImportOnnx.h"
@@ -30,6 +31,8 @@ namespace tinh {
 namespace {
 
 enum class Format { Onnx, Json, Mlir };
+
+bool isBytecode(StringRef content) { return content.starts_with("ML\xefR"); }
 
 /// By name or, where that says nothing, by how the content starts.
 Format findFormat(StringRef path, StringRef content) {
@@ -76,6 +79,39 @@ LogicalResult checkShapes(ModuleOp module, const ImportOptions &options) {
   return success();
 }
 
+/// MLIR's parser and all that follows recurse into regions.
+LogicalResult checkDepth(StringRef text, StringRef path, MLIRContext &context) {
+  unsigned depth = 0, line = 1;
+  for (size_t i = 0; i < text.size(); ++i) {
+    switch (text[i]) {
+    case '\n':
+      ++line;
+      break;
+    case '"': // There are no line breaks in strings.
+      for (++i; i < text.size() && text[i] != '"'; ++i)
+        i += text[i] == '\\';
+      break;
+    case '/':
+      if (text.substr(i, 2) == "//")
+        i = std::min(text.find('\n', i), text.size()) - 1;
+      break;
+    case '{':
+      if (++depth > kMaxTextDepth)
+        return emitError(FileLineColLoc::get(StringAttr::get(&context, path),
+                                             line, 0))
+               << "regions and attributes are nested more than "
+               << kMaxTextDepth << " deep";
+      break;
+    case '}':
+      depth -= depth > 0;
+      break;
+    default:
+      break;
+    }
+  }
+  return success();
+}
+
 /// In text, a type may be larger than any memory, and sizes would wrap.
 LogicalResult checkSizes(ModuleOp module) {
   Type tooLarge;
@@ -113,6 +149,8 @@ OwningOpRef<ModuleOp> importMlir(StringRef path, const ImportOptions &options,
     return fail(path, context,
                 "the file is bytecode that is damaged, or that another program "
                 "has written: of other programs, IR is read as text");
+  if (!isBytecode(content) && failed(checkDepth(content, path, context)))
+    return nullptr;
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
   auto module = parseSourceFile<ModuleOp>(sources, &context);
@@ -139,7 +177,7 @@ OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
   case Format::Mlir:
     break;
   }
-  return importMlir(path, options, context);
+  return importMlir(path, (*file)->getBuffer(), options, context);
 }
 
 } // namespace

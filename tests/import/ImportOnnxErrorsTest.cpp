@@ -261,7 +261,83 @@ TEST_F(ImportOnnxErrors, RecursiveFunction) {
       node { op_type: "F" domain: "l" input: "a" output: "b" } }
     graph { )" + kX23 + kY + R"(
       node { op_type: "F" domain: "l" input: "x" output: "y" } })"),
-                 "function F calls itself");
+                 "node \"y\": function F calls itself; functions are expanded");
+}
+
+/// A function of the domain "l" with the nodes `nodes`, from a to b.
+std::string function(const std::string &name, const std::string &nodes) {
+  return "functions { name: \"" + name +
+         "\" domain: \"l\" input: \"a\" output: \"b\" "
+         "opset_import { version: 18 } opset_import { domain: \"l\" } " +
+         nodes + "}\n";
+}
+
+std::string call(const std::string &name, const std::string &input,
+                 const std::string &output) {
+  return "node { op_type: \"" + name + "\" domain: \"l\" input: \"" + input +
+         "\" output: \"" + output + "\" }\n";
+}
+
+/// Functions F0, F1, … of which each calls the one before it twice.
+std::string doublingFunctions(int levels) {
+  std::string text =
+      "ir_version: 8 opset_import { version: 18 } " + function("F0", R"(
+      node { op_type: "Sin" input: "a" output: "b" })");
+  for (int i = 1; i < levels; ++i) {
+    std::string before = "F" + std::to_string(i - 1);
+    text += function("F" + std::to_string(i),
+                     call(before, "a", "m") + call(before, "m", "b"));
+  }
+  return text + "graph { " + kX23 + kY +
+         call("F" + std::to_string(levels - 1), "x", "y") + "}";
+}
+
+TEST_F(ImportOnnxErrors, FunctionsAreCountedBeforeTheyAreExpanded) {
+  EXPECT_EQ(importOnnx(doublingFunctions(20)),
+            "error: the model's functions expand to 524288 nodes; at most "
+            "200000 are supported, as each call is a copy of the function: "
+            "what is repeated can be the body of a Loop");
+  expectContains(importOnnx(doublingFunctions(60)),
+                 "expand to more than 1000000000 nodes");
+  expectContains(importOnnx(doublingFunctions(65)),
+                 "node \"y\": function F64 calls functions that call each "
+                 "other more than 64 deep");
+}
+
+TEST_F(ImportOnnxErrors, FunctionsThatCallThemselvesFarAway) {
+  // By way of another one, and in a branch.
+  std::string branch = "attribute { name: \"NAME\" type: GRAPH g { output { "
+                       "name: \"c\" } " +
+                       call("F", "a", "c") + "} }";
+  std::string branches = branch + branch;
+  branches.replace(branches.find("NAME"), 4, "then_branch");
+  branches.replace(branches.find("NAME"), 4, "else_branch");
+  std::string wrong = importOnnx(
+      "ir_version: 8 opset_import { version: 18 } " +
+      function("F", call("G", "a", "b")) +
+      function("G", "node { op_type: \"If\" input: \"a\" output: \"b\" " +
+                        branches + " }") +
+      "graph { " + kX23 + kY + call("F", "x", "y") + "}");
+  expectContains(wrong, "function F calls itself, by way of G");
+}
+
+TEST_F(ImportOnnxErrors, GraphsThatFunctionsRepeat) {
+  // Each level has two copies of the graph that it is given.
+  std::string text = R"(node { op_type: "Sin" input: "x" output: "c" })";
+  for (int i = 0; i < 18; ++i)
+    text = R"(node { op_type: "F" domain: "l" input: "x" output: "c"
+      attribute { name: "body" type: GRAPH
+                  g { output { name: "c" } )" +
+           text + "} } }";
+  text.replace(text.find("output: \"c\""), 11, "output: \"y\"");
+  std::string twice = R"(node { op_type: "If" input: "a" output: "b"
+      attribute { name: "then_branch" type: GRAPH ref_attr_name: "body" }
+      attribute { name: "else_branch" type: GRAPH ref_attr_name: "body" } })";
+  expectContains(importOnnx("ir_version: 8 opset_import { version: 18 } "
+                            "opset_import { domain: \"l\" } " +
+                            function("F", twice) + "graph { " + kX23 + kY +
+                            text + "}"),
+                 "the model's functions expand to ");
 }
 
 } // namespace

@@ -100,7 +100,8 @@ TEST(ModelScan, RefusesDeepNesting) {
   };
   for (int i = 0; i < 100; ++i)
     graph = wrap(1, wrap(5, wrap(6, graph)));
-  EXPECT_NE(scanModel(wrap(7, graph), 1024).error.find("nested too deeply"),
+  EXPECT_NE(scanModel(wrap(7, graph), 1024)
+                .error.find("graphs are nested more than 20 deep"),
             std::string::npos);
 }
 

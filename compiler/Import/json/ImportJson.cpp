@@ -293,13 +293,15 @@ bool JsonImporter::build(GraphBuilder &builder, func::FuncOp function,
   GraphImporter importer(builder, weights, scope);
   Builder attributes(&context);
   unsigned index = 0;
+  SmallVector<Attribute> names;
   for (const Input &input : inputs) {
     if (!input.type)
       continue;
-    importer.define(input.name, function.getArgument(index));
-    function.setArgAttr(index++, graph::names::kName,
-                        attributes.getStringAttr(input.name));
+    importer.define(input.name, function.getArgument(index++));
+    names.push_back(attributes.getDictionaryAttr(attributes.getNamedAttr(
+        graph::names::kName, attributes.getStringAttr(input.name))));
   }
+  function.setAllArgAttrs(names);
   return importer.build(graph, results);
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/Import/json/JsonValues.h"
 
 #include "compiler/Import/GraphBuilder.h"
+#include "compiler/Import/Limits.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -57,13 +58,12 @@ public:
   }
 
 private:
-  static constexpr size_t kMaxDepth = 200;
-
   bool open() {
     keys.emplace_back();
-    if (keys.size() <= kMaxDepth)
+    if (keys.size() <= kMaxJsonDepth)
       return true;
-    error.message = "nested more than 200 deep";
+    error.message =
+        "nested more than " + std::to_string(kMaxJsonDepth) + " deep";
     return false;
   }
   bool close() {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/ImportOnnx.h"
 
+#include "compiler/Import/onnx/CheckFunctions.h"
 #include "compiler/Import/onnx/GraphImporter.h"
 #include "compiler/Import/onnx/Inputs.h"
 #include "compiler/Import/onnx/ModelScan.h"
@@ -139,6 +140,8 @@ std::string ModelImporter::collectResults(GraphImporter &importer,
 }
 
 OwningOpRef<ModuleOp> ModelImporter::import() {
+  if (FunctionError wrong = checkFunctions(model); !wrong.what.empty())
+    return fail(wrong.what, wrong.node);
   Builder attributes(&context);
   std::vector<Input> inputs;
   std::string error;
@@ -160,11 +163,13 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
   builder.setLocation(loc);
   Opsets opsets = readOpsets(model.opset_import());
   GraphImporter importer(model, model.graph(), opsets, file, builder);
+  SmallVector<Attribute> inputAttributes;
   for (auto [i, input] : llvm::enumerate(inputs)) {
     importer.define(input.name, block->getArgument(i));
-    function.setArgAttr(i, graph::names::kName,
-                        attributes.getStringAttr(input.name));
+    inputAttributes.push_back(
+        attributes.getDictionaryAttr(nameAttribute(attributes, input.name)));
   }
+  function.setAllArgAttrs(inputAttributes);
   if (!importer.build())
     return fail(importer.error, importer.errorNode);
   SmallVector<Value> results;

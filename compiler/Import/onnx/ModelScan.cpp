@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/ModelScan.h"
 
+#include "compiler/Import/Limits.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -205,11 +207,15 @@ bool Scanner::scanTensor(uint64_t begin, uint64_t end, std::string &out) {
 
 bool Scanner::scan(Message message, uint64_t begin, uint64_t end,
                    unsigned depth, std::string &out) {
-  constexpr unsigned kMaxDepth = 60; // protobuf's own limit is 100 messages
   if (message == Message::Tensor)
     return scanTensor(begin, end, out);
-  if (depth > kMaxDepth)
-    return fail(begin, message, "graphs nested too deeply");
+  // The model's graph is at depth 1; nodes and attributes lie between graphs.
+  if (depth > 1 + 3 * kMaxGraphDepth + 2) {
+    error = ("graphs are nested more than " + Twine(kMaxGraphDepth) +
+             " deep, at byte " + Twine(begin) + " of the file")
+                .str();
+    return false;
+  }
   Field field;
   for (uint64_t position = begin; position < end;) {
     if (!readField(message, position, end, field))

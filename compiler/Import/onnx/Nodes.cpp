@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/Nodes.h"
 
+#include "compiler/Import/Limits.h"
 #include "compiler/Import/SortGraph.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -37,8 +38,6 @@ int64_t Node::opset() const {
 // Functions
 //===----------------------------------------------------------------------===//
 
-namespace {
-
 std::string nodeName(const NodeProto &node) {
   if (!node.name().empty())
     return node.name();
@@ -48,22 +47,35 @@ std::string nodeName(const NodeProto &node) {
   return node.op_type();
 }
 
+static std::string functionKey(StringRef domain, StringRef name,
+                               StringRef overload) {
+  return normaliseDomain(domain) + '\0' + name.str() + '\0' + overload.str();
+}
+
+FunctionTable::FunctionTable(const ModelProto &model) {
+  for (const FunctionProto &function : model.functions())
+    functions[functionKey(function.domain(), function.name(),
+                          function.overload())] = &function;
+}
+
+const FunctionProto *FunctionTable::find(const NodeProto &node) const {
+  if (functions.empty())
+    return nullptr;
+  return functions.lookup(
+      functionKey(node.domain(), node.op_type(), node.overload()));
+}
+
+namespace {
+
 class Expander {
 public:
-  Expander(const ModelProto &model, NodeList &list) : list(list) {
-    for (const FunctionProto &function : model.functions())
-      functions[key(function.domain(), function.name(), function.overload())] =
-          &function;
-  }
+  Expander(const ModelProto &model, NodeList &list)
+      : list(list), functions(model) {}
 
-  bool expand(const NodeProto &node, const Opsets *opsets, unsigned depth);
+  bool expand(const NodeProto &node, const Opsets *opsets);
 
 private:
-  static std::string key(StringRef domain, StringRef name, StringRef overload) {
-    return normaliseDomain(domain) + '\0' + name.str() + '\0' + overload.str();
-  }
-  bool call(const NodeProto &node, const FunctionProto &function,
-            unsigned depth);
+  bool call(const NodeProto &node, const FunctionProto &function);
   void instantiate(NodeProto &node, const NodeProto &caller,
                    const FunctionProto &function, const std::string &prefix,
                    const StringMap<std::string> &names);
@@ -74,34 +86,19 @@ private:
                    const StringMap<std::string> &names);
 
   NodeList &list;
-  StringMap<const FunctionProto *> functions;
+  FunctionTable functions;
   unsigned calls = 0;
 };
 
-bool Expander::expand(const NodeProto &node, const Opsets *opsets,
-                      unsigned depth) {
-  constexpr size_t kMaxNodes = 1000000;
-  if (list.nodes.size() >= kMaxNodes) {
-    list.error = "the model's functions expand to more than 1000000 nodes";
-    return false;
-  }
-  auto function =
-      functions.find(key(node.domain(), node.op_type(), node.overload()));
-  if (function != functions.end())
-    return call(node, *function->second, depth);
+bool Expander::expand(const NodeProto &node, const Opsets *opsets) {
+  if (const FunctionProto *function = functions.find(node))
+    return call(node, *function);
   list.nodes.push_back({&node, opsets, nodeName(node)});
   return true;
 }
 
-bool Expander::call(const NodeProto &node, const FunctionProto &function,
-                    unsigned depth) {
-  constexpr unsigned kMaxDepth = 64;
+bool Expander::call(const NodeProto &node, const FunctionProto &function) {
   std::string name = nodeName(node);
-  if (depth >= kMaxDepth) {
-    list.error = "node \"" + name + "\": function " + node.op_type() +
-                 " calls itself, or functions are nested more than 64 deep";
-    return false;
-  }
   if (node.input_size() > function.input_size() ||
       node.output_size() > function.output_size()) {
     list.error = "node \"" + name + "\" (" + node.op_type() +
@@ -126,7 +123,7 @@ bool Expander::call(const NodeProto &node, const FunctionProto &function,
     NodeProto &copy = list.owned.back();
     instantiate(copy, node, function, prefix, names);
     copy.set_name(name + "/" + nodeName(inner));
-    if (!expand(copy, opsets, depth + 1))
+    if (!expand(copy, opsets))
       return false;
   }
   // A function may hand an input on as an output.
@@ -213,7 +210,7 @@ bool expandFunctions(const google::protobuf::RepeatedPtrField<NodeProto> &nodes,
   list.opsets.push_back(opsets);
   const Opsets *kept = &list.opsets.back();
   for (const NodeProto &node : nodes)
-    if (!expander.expand(node, kept, 0))
+    if (!expander.expand(node, kept))
       return false;
   return true;
 }

@@ -11,6 +11,7 @@
 #include "compiler/Import/onnx/onnx.pb.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <deque>
@@ -44,6 +45,21 @@ template <typename Imports> Opsets readOpsets(const Imports &imports) {
   return result;
 }
 
+/// The name of a node, or that of its first output if it has none.
+std::string nodeName(const ::onnx::NodeProto &node);
+
+/// A model's own functions.
+class FunctionTable {
+public:
+  explicit FunctionTable(const ::onnx::ModelProto &model);
+
+  /// The one that `node` calls; null if it calls none.
+  const ::onnx::FunctionProto *find(const ::onnx::NodeProto &node) const;
+
+private:
+  llvm::StringMap<const ::onnx::FunctionProto *> functions;
+};
+
 /// Nodes and what they point to where that is not part of the model.
 struct NodeList {
   std::vector<Node> nodes;
@@ -54,7 +70,7 @@ struct NodeList {
 };
 
 /// Appends the nodes of a graph to `list`, calls of the model's functions
-/// replaced by the functions' nodes.
+/// replaced by the functions' nodes: checkFunctions has found that they can be.
 bool expandFunctions(
     const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
     const Opsets &opsets, const ::onnx::ModelProto &model, NodeList &list);
