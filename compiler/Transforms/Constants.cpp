@@ -19,12 +19,16 @@ using namespace mlir;
 namespace tinh::transforms {
 
 bool isConstantExpression(Value value) {
+  // Patterns ask this of each op, and each would look at all ops before it.
+  constexpr size_t kMostOps = 64;
   SmallVector<Value> pending = {value};
-  DenseSet<Value> seen;
+  llvm::SmallDenseSet<Value, 16> seen;
   while (!pending.empty()) {
     Value next = pending.pop_back_val();
     if (!seen.insert(next).second)
       continue;
+    if (seen.size() > kMostOps)
+      return false;
     Operation *op = next.getDefiningOp();
     if (!op || op->getNumRegions() != 0 ||
         (op->getNumOperands() == 0 &&

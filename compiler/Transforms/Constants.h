@@ -21,7 +21,8 @@ inline mlir::RankedTensorType tensorType(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
 
-/// Whether `value` is computed from constants alone.
+/// Whether `value` is computed from constants alone, by 64 ops at most:
+/// findConstantOps tells it of all ops at once, whatever their number.
 bool isConstantExpression(mlir::Value value);
 
 /// Ops that depend on constants alone, in all blocks of a function.

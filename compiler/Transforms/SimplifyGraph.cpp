@@ -370,9 +370,10 @@ struct SinkThroughElementwise : RewritePattern {
     auto result = tensorType(op->getResult(0));
     ReshapeOp reshape;
     for (Value operand : op->getOperands())
-      if (!reshape && tensorType(operand).getShape() == result.getShape() &&
+      if (ReshapeOp found = reshape ? nullptr : matchRowReshape(operand);
+          found && tensorType(operand).getShape() == result.getShape() &&
           !isConstantExpression(operand))
-        reshape = matchRowReshape(operand);
+        reshape = found;
     if (!reshape)
       return failure();
     ArrayRef<int64_t> shape = tensorType(reshape.getX()).getShape();
