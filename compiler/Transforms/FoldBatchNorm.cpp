@@ -19,6 +19,8 @@
 // contraction scales its weights; neighbours of one kind combine.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Import/EvaluateConstants.h"
+#include "compiler/Import/GraphBuilder.h"
 #include "compiler/Transforms/Constants.h"
 #include "compiler/Transforms/Passes.h"
 
@@ -54,14 +56,30 @@ bool matchConstantOperand(OpTy op, Value &x, Value &constant) {
 
 int64_t elements(Value value) { return tensorType(value).getNumElements(); }
 
-/// a op b unless the result is larger than both.
+/// The elements of a small constant; null of others.
+DenseElementsAttr smallConstant(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant && elements(value) <= kMaxFoldedElements
+             ? dyn_cast<DenseElementsAttr>(constant.getValue())
+             : nullptr;
+}
+
+/// a op b unless the result is larger than both. Small constants are folded at
+/// once: in a long chain expressions of them would grow with each op.
 template <typename OpTy>
 Value combine(PatternRewriter &rewriter, Location location, Value a, Value b) {
   auto shape =
       broadcastShapes({tensorType(a).getShape(), tensorType(b).getShape()});
   if (!shape || computeProduct(*shape) > std::max(elements(a), elements(b)))
     return nullptr;
-  return OpTy::create(rewriter, location, a, b).getY();
+  auto op = OpTy::create(rewriter, location, a, b);
+  DenseElementsAttr x = smallConstant(a), y = smallConstant(b);
+  auto folded = x && y ? evaluateConstant(op, {x, y})
+                       : std::optional<DenseElementsAttr>();
+  if (!folded)
+    return op.getY();
+  rewriter.eraseOp(op);
+  return ConstantOp::create(rewriter, location, folded->getType(), *folded);
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,7 +259,10 @@ FailureOr<BatchNormCounts> foldBatchNorm(func::FuncOp function) {
   patterns.add(+distribute);
   patterns.add(+associate<MulOp>);
   patterns.add(+associate<AddOp>);
-  if (failed(applyPatternsGreedily(function, std::move(patterns))))
+  // From the last op on, each multiplication would move through all of a chain
+  // before the others combine.
+  auto config = GreedyRewriteConfig().setUseTopDownTraversal(true);
+  if (failed(applyPatternsGreedily(function, std::move(patterns), config)))
     return failure();
   return counts;
 }
