@@ -32,7 +32,23 @@ bool Layouts::place(graph::ConcatOp concat, unsigned index) {
   Value part = withoutReshapes(concat.getInputs()[index]);
   return isa_and_nonnull<graph::DispatchOp, graph::ConcatOp>(
              part.getDefiningOp()) &&
-         places.try_emplace(part, Place{concat, index}).second;
+         places.try_emplace(part, Place{concat, index, startOf(concat, index)})
+             .second;
+}
+
+/// Where operand `index` begins along the axis. Operands are mostly placed in
+/// their order: where the one before begins is known.
+int64_t Layouts::startOf(graph::ConcatOp concat, unsigned index) const {
+  int64_t axis = concat.getAxis(), start = 0;
+  for (unsigned i = index; i-- > 0;) {
+    Value before = concat.getInputs()[i];
+    start += typeOf(before).getDimSize(axis);
+    auto place = places.find(withoutReshapes(before));
+    if (place != places.end() && place->second.concat == concat &&
+        place->second.index == i)
+      return start + place->second.start;
+  }
+  return start;
 }
 
 Value Layouts::placedIn(Value value) const {
@@ -52,13 +68,11 @@ std::optional<Layout> Layouts::of(Value value) const {
 
 /// A part that is reshaped for its concatenation has to be contiguous there.
 std::optional<Layout> Layouts::ofPart(Value value) const {
-  auto [concat, index] = places.at(value);
+  auto [concat, index, start] = places.at(value);
   std::optional<Layout> layout = of(concat.getY());
   if (!layout)
     return std::nullopt;
-  int64_t axis = concat.getAxis();
-  for (Value before : concat.getInputs().take_front(index))
-    layout->offset += typeOf(before).getDimSize(axis) * layout->strides[axis];
+  layout->offset += start * layout->strides[concat.getAxis()];
   Value operand = concat.getInputs()[index];
   if (operand == value)
     return layout;

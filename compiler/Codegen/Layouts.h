@@ -55,7 +55,9 @@ private:
   struct Place {
     graph::ConcatOp concat;
     unsigned index;
+    int64_t start; ///< Where it begins along the axis.
   };
+  int64_t startOf(graph::ConcatOp concat, unsigned index) const;
   llvm::DenseMap<mlir::Value, Place> places;
 };
 

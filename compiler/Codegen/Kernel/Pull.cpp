@@ -290,25 +290,30 @@ FailureOr<LaneValue> Pull::concat(tensor::ConcatOp op, const Indices &indices) {
   int64_t axis = op.getDim();
   Type element = op.getResultType().getElementType();
   const LaneIndex lane = indices[axis];
-  std::function<FailureOr<LaneValue>(unsigned, int64_t)> from =
-      [&](unsigned i, int64_t start) -> FailureOr<LaneValue> {
-    Value piece = op.getInputs()[i];
-    int64_t end =
-        start + cast<RankedTensorType>(piece.getType()).getDimSize(axis);
-    auto inPiece = [&] {
+  SmallVector<int64_t> starts;
+  int64_t next = 0;
+  for (Value piece : op.getInputs()) {
+    starts.push_back(next);
+    next += cast<RankedTensorType>(piece.getType()).getDimSize(axis);
+  }
+  // Halves of halves: there may be thousands of pieces.
+  std::function<FailureOr<LaneValue>(size_t, size_t)> among =
+      [&](size_t first, size_t last) -> FailureOr<LaneValue> {
+    if (first == last) {
       Indices source = indices;
-      source[axis] = shift(lane, -start);
-      return at(piece, source);
-    };
-    if (i + 1 == op.getInputs().size())
-      return inPiece();
+      source[axis] = shift(lane, -starts[first]);
+      return at(op.getInputs()[first], source);
+    }
+    size_t middle = first + (last - first + 1) / 2;
     // A vector must not lie across the border.
-    if (!staysWithin(lane, end))
+    if (!staysWithin(lane, starts[middle]))
       return failure();
-    return choose(isBelow(lane.base, end), element, inPiece,
-                  [&] { return from(i + 1, end); });
+    return choose(
+        isBelow(lane.base, starts[middle]), element,
+        [&] { return among(first, middle - 1); },
+        [&] { return among(middle, last); });
   };
-  return from(0, 0);
+  return among(0, starts.size() - 1);
 }
 
 } // namespace tinh::codegen
