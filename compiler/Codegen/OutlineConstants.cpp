@@ -52,6 +52,27 @@ StringRef withoutNumber(StringRef kernel) {
   return base.consume_back("_") ? base : kernel;
 }
 
+/// Compares ops of one block by what they compute.
+struct SameComputation : DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return OperationEquivalence::computeHash(
+        const_cast<Operation *>(op),
+        /*hashOperands=*/OperationEquivalence::directHashValue,
+        /*hashResults=*/OperationEquivalence::ignoreHashValue,
+        OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(const Operation *a, const Operation *b) {
+    if (a == b)
+      return true;
+    if (a == getTombstoneKey() || a == getEmptyKey() ||
+        b == getTombstoneKey() || b == getEmptyKey())
+      return false;
+    return OperationEquivalence::isEquivalentTo(
+        const_cast<Operation *>(a), const_cast<Operation *>(b),
+        OperationEquivalence::IgnoreLocations);
+  }
+};
+
 class Outliner {
 public:
   explicit Outliner(ModuleOp module) : module(module), builder(module) {}
@@ -89,11 +110,13 @@ private:
   /// Values of @init that the function reads, with the ops that read them.
   DenseMap<Value, Value> read;
   /// Arguments of @init by value, and its computations by what they compute.
-  DenseMap<Attribute, Value> arguments;
-  SmallVector<Operation *> computations;
+  llvm::MapVector<Attribute, Value> arguments;
+  DenseSet<Operation *, SameComputation> computations;
   /// The results of @init and their names.
   llvm::MapVector<Value, std::string> weights;
   llvm::StringSet<> taken;
+  /// The last numbers that follow names that are taken.
+  llvm::StringMap<int64_t> numbers;
 };
 
 void Outliner::createInit(func::FuncOp first) {
@@ -117,13 +140,8 @@ bool Outliner::isConstant(Operation &op) {
 
 Value Outliner::argumentFor(TypedAttr value, Location location) {
   Value &argument = arguments[value];
-  if (!argument) {
-    auto attributes = builder.getDictionaryAttr(
-        builder.getNamedAttr(graph::names::kSource, value));
-    unsigned position = init.getNumArguments();
-    (void)init.insertArgument(position, value.getType(), attributes, location);
-    argument = init.getArgument(position);
-  }
+  if (!argument) // The function's type follows in the end.
+    argument = init.getBody().addArgument(value.getType(), location);
   return argument;
 }
 
@@ -139,22 +157,13 @@ void Outliner::outline(Operation &op) {
   for (Value operand : op.getOperands())
     mapping.map(operand, inInit.at(operand));
   Operation *copy = op.clone(mapping);
-  Operation *same = nullptr;
-  for (Operation *other : computations)
-    if (OperationEquivalence::isEquivalentTo(
-            copy, other, OperationEquivalence::IgnoreLocations)) {
-      same = other;
-      break;
-    }
-  if (same) {
-    copy->erase();
-  } else {
-    same = copy;
+  auto [same, isNew] = computations.insert(copy);
+  if (isNew)
     init.getBody().front().push_back(copy);
-    computations.push_back(copy);
-  }
+  else
+    copy->erase();
   for (auto [result, value] :
-       llvm::zip_equal(op.getResults(), same->getResults()))
+       llvm::zip_equal(op.getResults(), (*same)->getResults()))
     inInit[result] = value;
 }
 
@@ -171,20 +180,29 @@ bool Outliner::isKept(Operation &op) {
          });
 }
 
+/// The constant that a value is computed from, by way of the largest operands,
+/// and the kernels that compute it: the last few if these are many.
 std::string Outliner::originName(Value initValue) {
-  Operation *op = initValue.getDefiningOp();
-  if (!op)
-    return graph::nodeName(initValue.getLoc()).str();
-  Value largest;
-  for (Value operand : op->getOperands())
-    if (!largest || graph::tensorSize(operand.getType()) >
-                        graph::tensorSize(largest.getType()))
-      largest = operand;
-  std::string origin = largest ? originName(largest) : "";
-  auto dispatch = dyn_cast<graph::DispatchOp>(op);
-  if (origin.empty() || !dispatch)
-    return origin;
-  return origin + "." + withoutNumber(dispatch.getKernel()).str();
+  constexpr size_t kMostKernels = 8;
+  SmallVector<StringRef> kernels;
+  while (Operation *op = initValue.getDefiningOp()) {
+    Value largest;
+    for (Value operand : op->getOperands())
+      if (!largest || graph::tensorSize(operand.getType()) >
+                          graph::tensorSize(largest.getType()))
+        largest = operand;
+    if (auto dispatch = dyn_cast<graph::DispatchOp>(op);
+        dispatch && kernels.size() < kMostKernels)
+      kernels.push_back(withoutNumber(dispatch.getKernel()));
+    if (!largest)
+      return "";
+    initValue = largest;
+  }
+  std::string origin = graph::nodeName(initValue.getLoc()).str();
+  if (!origin.empty())
+    for (StringRef kernel : llvm::reverse(kernels))
+      origin += "." + kernel.str();
+  return origin;
 }
 
 std::string Outliner::weightName(Value initValue) {
@@ -192,8 +210,10 @@ std::string Outliner::weightName(Value initValue) {
   if (!isTensorName(base)) // They may come to lie in a file.
     base.clear();
   std::string name = base.empty() ? "w" + std::to_string(weights.size()) : base;
-  for (int64_t i = 1; !taken.insert(name).second; ++i)
-    name = (base.empty() ? "w" : base) + "." + std::to_string(i);
+  while (!taken.insert(name).second) {
+    StringRef stem = base.empty() ? "w" : StringRef(base);
+    name = (stem + "." + Twine(++numbers[stem])).str();
+  }
   return name;
 }
 
@@ -253,12 +273,15 @@ int64_t Outliner::finishInit() {
   builder.setInsertionPointToEnd(&body);
   func::ReturnOp::create(builder, init.getLoc(), results);
   eraseDead(body);
-  BitVector unused(body.getNumArguments());
-  for (BlockArgument argument : body.getArguments())
-    if (argument.use_empty())
-      unused.set(argument.getArgNumber());
-  (void)init.eraseArguments(unused);
+  SmallVector<Attribute> sources;
+  for (const auto &[value, argument] : arguments)
+    if (!argument.use_empty())
+      sources.push_back(builder.getDictionaryAttr(
+          builder.getNamedAttr(graph::names::kSource, value)));
+  body.eraseArguments(
+      [](BlockArgument argument) { return argument.use_empty(); });
   init.setType(builder.getFunctionType(body.getArgumentTypes(), types));
+  init.setAllArgAttrs(sources);
   init.setAllResultAttrs(attributes);
   return llvm::range_size(body.getOps<graph::DispatchOp>());
 }
