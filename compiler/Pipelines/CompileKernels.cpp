@@ -233,6 +233,7 @@ static FailureOr<CodeTarget> findTarget(ModuleOp module,
 /// What is to be compiled at once: kernels of one image follow each other.
 static std::vector<Unit> divide(ModuleOp module,
                                 const artifact::Contents &contents) {
+  SymbolTable symbols(module);
   std::map<StringRef, size_t> images;
   std::vector<Unit> units;
   for (auto [i, kernel] : llvm::enumerate(contents.kernels)) {
@@ -242,7 +243,7 @@ static std::vector<Unit> divide(ModuleOp module,
     if (unit == units.size())
       units.push_back({kernel.image, {}, {}});
     units[unit].kernels.push_back(i);
-    units[unit].texts.push_back(kernelText(module.lookupSymbol(kernel.name)));
+    units[unit].texts.push_back(kernelText(symbols.lookup(kernel.name)));
   }
   return units;
 }
@@ -267,13 +268,12 @@ static LogicalResult reportFailure(ModuleOp module,
   return report(unit.kernels.front(), error);
 }
 
-static void addReports(ModuleOp module, const artifact::Contents &contents,
-                       const Unit &unit, KernelReport result,
-                       CompileReport &report) {
+static void addReports(const SymbolTable &symbols,
+                       const artifact::Contents &contents, const Unit &unit,
+                       KernelReport result, CompileReport &report) {
   for (size_t kernel : unit.kernels) {
     result.name = contents.kernels[kernel].name;
-    result.strategy =
-        graph::strategyName(module.lookupSymbol(result.name)).str();
+    result.strategy = graph::strategyName(symbols.lookup(result.name)).str();
     report.compiledKernels.push_back(result);
     result.image = unit.image; // Of those after the first one.
     result.codeSize = 0;
@@ -308,11 +308,12 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   pool.wait();
   if (options.cache)
     finishCache(*options.cache, module.getContext());
+  SymbolTable symbols(module);
   std::vector<artifact::Object> objects;
   for (auto [unit, compilation] : llvm::zip_equal(units, compilations)) {
     if (failed(compilation.object))
       return reportFailure(module, contents, unit, *target, compilation.error);
-    addReports(module, contents, unit, compilation.report, report);
+    addReports(symbols, contents, unit, compilation.report, report);
     objects.push_back(std::move(*compilation.object));
   }
   return objects;

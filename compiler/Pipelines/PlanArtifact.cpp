@@ -52,8 +52,8 @@ namespace {
 /// Adds functions with their kernels, each once, to the contents.
 class Describer {
 public:
-  explicit Describer(artifact::Contents &contents)
-      : contents(contents), program(&contents) {}
+  Describer(artifact::Contents &contents, ModuleOp module)
+      : contents(contents), program(&contents), symbols(module) {}
   void add(plan::FunctionOp function);
   /// Adds all functions but @init, and all variables: those for machines
   /// without a GPU, which stand in for others, or the others.
@@ -69,10 +69,11 @@ private:
   std::vector<std::optional<uint64_t>> placeConstants(plan::FunctionOp init);
   std::vector<artifact::Tensor> describe(ArrayAttr tensors);
   artifact::Step describeStep(Operation &op);
-  uint32_t kernel(Operation *user, FlatSymbolRefAttr name, uint64_t scratch);
+  uint32_t kernel(StringRef name, uint64_t scratch);
 
   artifact::Contents &contents;
   artifact::Program *program; // That is being described.
+  SymbolTable symbols;
   llvm::StringMap<uint32_t> kernels, variables;
 };
 
@@ -156,14 +157,12 @@ std::vector<artifact::Operand> operandsOf(Operation *kernel) {
   return operands;
 }
 
-uint32_t Describer::kernel(Operation *user, FlatSymbolRefAttr name,
-                           uint64_t scratch) {
-  auto [known, isNew] =
-      kernels.try_emplace(name.getValue(), contents.kernels.size());
+uint32_t Describer::kernel(StringRef name, uint64_t scratch) {
+  auto [known, isNew] = kernels.try_emplace(name, contents.kernels.size());
   if (isNew) {
-    Operation *code = SymbolTable::lookupNearestSymbolFrom(user, name);
+    Operation *code = symbols.lookup(name);
     artifact::Kernel &kernel = contents.kernels.emplace_back();
-    kernel.name = name.getValue().str();
+    kernel.name = name.str();
     kernel.scratchSize = scratch;
     kernel.operands = operandsOf(code);
     KernelFacts facts = factsOf(code);
@@ -191,7 +190,7 @@ void Describer::addConversions(plan::VariableOp op) {
   artifact::Variable &variable = program->variables[variables.at(op.getName())];
   auto add = [&](artifact::Conversion &conversion, FlatSymbolRefAttr name,
                  int64_t chunks) {
-    conversion = {kernel(op, name, /*scratch=*/0),
+    conversion = {kernel(name.getValue(), /*scratch=*/0),
                   static_cast<uint64_t>(chunks)};
   };
   add(variable.pack, layout->getPack(), layout->getPackChunks());
@@ -239,13 +238,10 @@ artifact::Step Describer::describeStep(Operation &op) {
   step.label = labelOf(op.getLoc());
   plan::StepAccess access = plan::accessOf(&op);
   if (auto dispatch = dyn_cast<plan::DispatchOp>(op)) {
-    step.kernel =
-        kernel(dispatch, dispatch.getKernelAttr(), dispatch.getScratch());
+    step.kernel = kernel(dispatch.getKernel(), dispatch.getScratch());
     step.chunks = dispatch.getChunks();
     if (step.label.empty()) // As of what packs for several kernels.
-      step.label = labelOf(SymbolTable::lookupNearestSymbolFrom(
-                               dispatch, dispatch.getKernelAttr())
-                               ->getLoc());
+      step.label = labelOf(symbols.lookup(dispatch.getKernel())->getLoc());
   } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
     step.chunks = loop.getMaxIterations();
     step.alone = loop.getAlone();
@@ -434,7 +430,7 @@ artifact::Contents describeArtifact(ModuleOp module,
                                     const cpu::Target &target) {
   artifact::Contents contents = emptyContents(module, target);
   describeWeights(module, contents);
-  Describer describer(contents);
+  Describer describer(contents, module);
   describer.addProgram(module, contents, /*withoutGpu=*/false);
   bool hasOthers = llvm::any_of(
       module.getOps<plan::FunctionOp>(), [](plan::FunctionOp function) {
@@ -452,9 +448,9 @@ artifact::Contents describeArtifact(ModuleOp module,
 
 artifact::Contents describeInit(plan::FunctionOp init,
                                 const cpu::Target &host) {
-  artifact::Contents contents =
-      emptyContents(init->getParentOfType<ModuleOp>(), host);
-  Describer(contents).add(init);
+  auto module = init->getParentOfType<ModuleOp>();
+  artifact::Contents contents = emptyContents(module, host);
+  Describer(contents, module).add(init);
   return contents;
 }
 

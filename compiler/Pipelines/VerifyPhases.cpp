@@ -280,8 +280,9 @@ static bool isStridedMemory(Type type) {
 /// A kernel of phase `llvm`, as `user` needs it: a module with a function of
 /// its own name and the runtime's signature.
 static LogicalResult verifyLowered(Operation *user, StringRef name,
-                                   size_t numReads, size_t numWrites) {
-  auto kernel = user->getParentOfType<ModuleOp>().lookupSymbol<ModuleOp>(name);
+                                   Operation *found, size_t numReads,
+                                   size_t numWrites) {
+  auto kernel = dyn_cast_if_present<ModuleOp>(found);
   if (!kernel)
     return user->emitError()
            << "kernel '" << name << "' is no module of LLVM functions";
@@ -316,12 +317,12 @@ static LogicalResult verifyLowered(Operation *user, StringRef name,
 
 /// The kernel that a step or a variable names, in the form of `phase`.
 static LogicalResult verifyKernel(Operation *user, StringRef name,
-                                  size_t numReads, size_t numWrites,
-                                  Phase phase) {
+                                  const SymbolTable &symbols, size_t numReads,
+                                  size_t numWrites, Phase phase) {
+  Operation *kernel = symbols.lookup(name);
   if (phase == Phase::LLVM)
-    return verifyLowered(user, name, numReads, numWrites);
-  auto module = user->getParentOfType<ModuleOp>();
-  if (module.lookupSymbol<func::FuncOp>(name))
+    return verifyLowered(user, name, kernel, numReads, numWrites);
+  if (isa_and_present<func::FuncOp>(kernel))
     return success();
   return user->emitError() << "kernel '" << name
                            << "' is no function over linalg";
@@ -329,17 +330,18 @@ static LogicalResult verifyKernel(Operation *user, StringRef name,
 
 /// Those of steps, and those that variables in layouts of their own go through.
 static LogicalResult verifyKernels(ModuleOp module, Phase phase) {
+  SymbolTable symbols(module);
   for (auto function : module.getOps<plan::FunctionOp>())
     for (auto dispatch : function.getOps<plan::DispatchOp>())
-      if (failed(verifyKernel(dispatch, dispatch.getKernel(),
+      if (failed(verifyKernel(dispatch, dispatch.getKernel(), symbols,
                               dispatch.getReads().size(),
                               dispatch.getWrites().size(), phase)))
         return failure();
   for (auto variable : module.getOps<plan::VariableOp>())
     if (std::optional<plan::LayoutAttr> layout = variable.getLayout())
       for (FlatSymbolRefAttr kernel : {layout->getPack(), layout->getUnpack()})
-        if (failed(verifyKernel(variable, kernel.getValue(), /*numReads=*/1,
-                                /*numWrites=*/1, phase)))
+        if (failed(verifyKernel(variable, kernel.getValue(), symbols,
+                                /*numReads=*/1, /*numWrites=*/1, phase)))
           return failure();
   return success();
 }
