@@ -21,6 +21,8 @@
 #include "dialects/plan/Plan.h"
 #include "dialects/plan/Spaces.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace tinh;
 using namespace tinh::plan;
@@ -66,10 +68,13 @@ private:
   LogicalResult verifyOperands(const Step &step);
   std::optional<size_t> aloneSince();
   LogicalResult verifyAlone(const Step &step);
+  std::optional<std::pair<BufferAttr, BufferAttr>>
+  findConflict(const Step &step, const Step &other);
   LogicalResult verifyRaces(const Step &step);
   LogicalResult verifyAccesses(const Step &step);
   LogicalResult verifyNesting(Operation &op);
 
+  void add(Step step);
   void begin(Operation &op);
   void takeElse();
   void endIf();
@@ -80,6 +85,9 @@ private:
   Spaces spaces;
   DenseMap<Operation *, int64_t> numbers;
   std::vector<Step> steps;
+  /// The numbers of the steps that access each memory: a space and its index.
+  using Accesses = std::map<std::pair<Space, int64_t>, std::vector<size_t>>;
+  Accesses readers, writers;
   std::vector<Open> open;
   SmallVector<int64_t> lengths;    ///< Of the loops that are open.
   SmallVector<BufferAttr> written; ///< On all ways to the current step.
@@ -166,10 +174,14 @@ bool Verifier::isWritten(BufferAttr buffer) {
   for (unsigned depth = buffer.getStrides().size() + 1; depth-- > 0;) {
     BufferAttr wanted = *allIterations(buffer, lengths, depth);
     SmallVector<BufferAttr> parts;
-    llvm::copy_if(written, std::back_inserter(parts), [&](BufferAttr other) {
-      return other.getStrides() == wanted.getStrides() &&
-             other.overlaps(wanted);
-    });
+    // What is read has mostly been written not long before.
+    for (BufferAttr other : llvm::reverse(written)) {
+      if (other.getStrides() != wanted.getStrides() || !other.overlaps(wanted))
+        continue;
+      parts.push_back(other);
+      if (llvm::isPowerOf2_64(parts.size()) && covers(parts, wanted))
+        return success();
+    }
     if (covers(parts, wanted))
       return true;
   }
@@ -329,32 +341,74 @@ LogicalResult Verifier::verifyAlone(const Step &step) {
   return success();
 }
 
-/// Steps after `finished` may still run when `step` starts.
+static std::pair<Space, int64_t> memoryOf(BufferAttr buffer) {
+  return {buffer.getSpace(), buffer.getIndex()};
+}
+
+/// What of `step` and of an earlier one may be the same bytes, one of the two
+/// writing; nothing if they do not meet, or never both run.
+std::optional<std::pair<BufferAttr, BufferAttr>>
+Verifier::findConflict(const Step &step, const Step &other) {
+  if (exclusive(step, other))
+    return std::nullopt;
+  for (BufferAttr theirs : other.access.writes)
+    for (BufferAttr mine :
+         llvm::concat<const BufferAttr>(step.access.reads, step.access.writes))
+      if (mayMeet(mine, theirs))
+        return std::pair(mine, theirs);
+  for (BufferAttr theirs : other.access.reads)
+    for (BufferAttr mine : step.access.writes)
+      if (mayMeet(mine, theirs))
+        return std::pair(mine, theirs);
+  return std::nullopt;
+}
+
+/// Steps after `finished` may still run when `step` starts. Only those that
+/// access the same memory are looked at: of thousands of steps that nothing
+/// orders, each may have an output of its own.
 LogicalResult Verifier::verifyRaces(const Step &step) {
-  auto report = [&](const Step &other, BufferAttr mine, BufferAttr theirs) {
-    InFlightDiagnostic error = step.op->emitOpError()
-                               << "may access " << toString(mine)
-                               << " while an earlier step accesses "
-                               << toString(theirs) << ", one of them writing";
-    error.attachNote(other.op->getLoc()) << "the earlier step is here";
-    return error;
+  size_t begin = finished + 1, end = aloneSince().value_or(steps.size());
+  auto visit = [&](const Accesses &accesses, BufferAttr mine) -> LogicalResult {
+    auto known = accesses.find(memoryOf(mine));
+    if (known == accesses.end())
+      return success();
+    ArrayRef<size_t> others = known->second;
+    others =
+        others.drop_front(llvm::lower_bound(others, begin) - others.begin());
+    for (size_t i : others.take_while([&](size_t i) { return i < end; }))
+      if (auto conflict = findConflict(step, steps[i])) {
+        auto [own, theirs] = *conflict;
+        InFlightDiagnostic error = step.op->emitOpError()
+                                   << "may access " << toString(own)
+                                   << " while an earlier step accesses "
+                                   << toString(theirs)
+                                   << ", one of them writing";
+        error.attachNote(steps[i].op->getLoc()) << "the earlier step is here";
+        return error;
+      }
+    return success();
   };
-  size_t end = aloneSince().value_or(steps.size());
-  for (size_t i = finished + 1; i < end; ++i) {
-    const Step &other = steps[i];
-    if (exclusive(step, other))
-      continue;
-    for (BufferAttr theirs : other.access.writes)
-      for (BufferAttr mine : llvm::concat<const BufferAttr>(step.access.reads,
-                                                            step.access.writes))
-        if (mayMeet(mine, theirs))
-          return report(other, mine, theirs);
-    for (BufferAttr theirs : other.access.reads)
-      for (BufferAttr mine : step.access.writes)
-        if (mayMeet(mine, theirs))
-          return report(other, mine, theirs);
-  }
+  for (BufferAttr mine : step.access.reads)
+    if (failed(visit(writers, mine)))
+      return failure();
+  for (BufferAttr mine : step.access.writes)
+    if (failed(visit(writers, mine)) || failed(visit(readers, mine)))
+      return failure();
   return success();
+}
+
+void Verifier::add(Step step) {
+  numbers[step.op] = steps.size();
+  written.append(step.access.writes);
+  auto note = [&](Accesses &accesses, ArrayRef<BufferAttr> buffers) {
+    for (BufferAttr buffer : buffers)
+      if (auto &known = accesses[memoryOf(buffer)];
+          known.empty() || known.back() != steps.size())
+        known.push_back(steps.size());
+  };
+  note(readers, step.access.reads);
+  note(writers, step.access.writes);
+  steps.push_back(std::move(step));
 }
 
 //===----------------------------------------------------------------------===//
@@ -438,9 +492,7 @@ LogicalResult Verifier::run() {
     if (failed(verifyNesting(op)) || failed(verifyOrder(step)) ||
         failed(verifyAccesses(step)))
       return failure();
-    numbers[&op] = steps.size();
-    written.append(step.access.writes);
-    steps.push_back(std::move(step));
+    add(std::move(step));
     begin(op);
   }
   if (!open.empty())
