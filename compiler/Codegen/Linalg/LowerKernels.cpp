@@ -19,12 +19,18 @@
 //     linalg.fill, linalg.generic (m, n, k), linalg.generic (m, n)
 //   }
 //
+// Single numbers that are constant become part of the code. Where that would
+// make many kernels of what is one but for its numbers, these are operands.
+//
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"
 
 #include "llvm/ADT/SetVector.h"
+
+#include <map>
+#include <set>
 
 using namespace mlir;
 
@@ -56,11 +62,22 @@ bool isSplat(ConstantOp constant) {
   return elements && elements.isSplat();
 }
 
+bool isNumber(ConstantOp constant) {
+  auto type = cast<RankedTensorType>(constant.getType());
+  return type.getNumElements() == 1 && isSplat(constant);
+}
+
+/// Whether scalar formulas alone read `value`.
+bool isReadByFormulas(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return user->hasTrait<graph::ElementwiseOpTrait>();
+  });
+}
+
 /// Whether `value`, an argument of a kernel, may be the constant `outer` in the
 /// function's code: one element that scalar formulas read.
 bool isInlined(BlockArgument value, ConstantOp outer) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (!outer || type.getNumElements() != 1 || !isSplat(outer))
+  if (!outer || !isNumber(outer))
     return false;
   return llvm::all_of(value.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -69,11 +86,81 @@ bool isInlined(BlockArgument value, ConstantOp outer) {
   });
 }
 
-/// One kernel on its way to a function.
+/// Whether `constant`, in a kernel, may as well be an operand of it.
+bool isNumberOfFormulas(ConstantOp constant) {
+  return isNumber(constant) && isReadByFormulas(constant.getResult());
+}
+
+/// What a kernel computes, whatever the numbers in it are, and these numbers;
+/// nothing if it has none that may be operands.
+struct Form {
+  llvm::hash_code ops, numbers;
+};
+
+std::optional<Form> formOf(KernelOp kernel) {
+  Form form{llvm::hash_combine(kernel->getAttr(graph::names::kDevice)),
+            llvm::hash_code(0)};
+  bool hasNumbers = false;
+  auto addNumber = [&](ConstantOp constant) {
+    form.numbers = llvm::hash_combine(form.numbers, constant.getValue());
+    hasNumbers = true;
+  };
+  DenseMap<Value, unsigned> numbering;
+  auto add = [&](Value value) {
+    numbering.try_emplace(value, numbering.size());
+    form.ops = llvm::hash_combine(form.ops, value.getType());
+  };
+  Block &block = kernel.getBody().front();
+  for (BlockArgument argument : block.getArguments()) {
+    Value outer = kernel.getInputs()[argument.getArgNumber()];
+    auto constant = outer.getDefiningOp<ConstantOp>();
+    if (isInlined(argument, constant) && isReadByFormulas(argument))
+      addNumber(constant);
+    add(argument);
+  }
+  for (Operation &op : block) {
+    auto constant = dyn_cast<ConstantOp>(op);
+    bool isFree = constant && isNumberOfFormulas(constant);
+    if (isFree)
+      addNumber(constant);
+    form.ops = llvm::hash_combine(form.ops, op.getName(),
+                                  op.getDiscardableAttrDictionary());
+    if (!isFree)
+      form.ops = llvm::hash_combine(form.ops, op.hashProperties());
+    for (Value operand : op.getOperands())
+      form.ops = llvm::hash_combine(form.ops, numbering.lookup(operand));
+    llvm::for_each(op.getResults(), add);
+  }
+  return hasNumbers ? std::optional(form) : std::nullopt;
+}
+
+/// Kernels of which there are many that differ in their numbers alone.
+DenseSet<Operation *> findAlike(ArrayRef<KernelOp> kernels) {
+  constexpr size_t kMostAlike = 32;
+  struct Group {
+    SmallVector<Operation *, 1> kernels;
+    std::set<size_t> numbers;
+  };
+  std::map<size_t, Group> groups;
+  for (KernelOp kernel : kernels)
+    if (auto form = formOf(kernel)) {
+      Group &group = groups[form->ops];
+      group.kernels.push_back(kernel);
+      group.numbers.insert(form->numbers);
+    }
+  DenseSet<Operation *> alike;
+  for (auto &[_, group] : groups)
+    if (group.numbers.size() > kMostAlike)
+      alike.insert_range(group.kernels);
+  return alike;
+}
+
+/// One kernel on its way to a function. It `inlines` single numbers, or takes
+/// them as operands.
 class KernelFunction {
 public:
-  KernelFunction(KernelOp kernel, StringRef name)
-      : kernel(kernel), block(kernel.getBody().front()) {
+  KernelFunction(KernelOp kernel, StringRef name, bool inlines)
+      : kernel(kernel), block(kernel.getBody().front()), inlines(inlines) {
     collectInputs();
     collectOutputs();
     build(name);
@@ -95,6 +182,7 @@ private:
 
   KernelOp kernel;
   Block &block;
+  bool inlines;
   /// What the dispatch passes, each value once.
   llvm::SetVector<Value> inputs;
   /// Values of the kernel's block and the inputs that they are.
@@ -113,7 +201,8 @@ void KernelFunction::collectInputs() {
     auto constant = outer.getDefiningOp<ConstantOp>();
     if (argument.use_empty())
       continue;
-    if (isInlined(argument, constant)) {
+    if (isInlined(argument, constant) &&
+        (inlines || !isReadByFormulas(argument))) {
       inlined.emplace_back(argument, constant);
       continue;
     }
@@ -122,7 +211,7 @@ void KernelFunction::collectInputs() {
   }
   OpBuilder before(kernel);
   for (auto constant : block.getOps<ConstantOp>()) {
-    if (isSplat(constant))
+    if (isSplat(constant) && (inlines || !isNumberOfFormulas(constant)))
       continue;
     auto outside = cast<ConstantOp>(before.clone(*constant));
     inputs.insert(outside.getResult());
@@ -245,6 +334,7 @@ void LowerKernels::runOnOperation() {
       return signalPassFailure();
   }
   SymbolTable symbols(module);
+  DenseSet<Operation *> alike = findAlike(kernels);
   llvm::StringMap<int64_t> counts;
   for (KernelOp kernel : kernels) {
     if (kernel.use_empty()) {
@@ -256,7 +346,7 @@ void LowerKernels::runOnOperation() {
     do
       name = base + "_" + std::to_string(counts[base]++);
     while (symbols.lookup(name));
-    KernelFunction lowered(kernel, name);
+    KernelFunction lowered(kernel, name, !alike.contains(kernel));
     symbols.insert(lowered.function);
     if (failed(lowered.lowerBody()))
       return signalPassFailure();
