@@ -82,10 +82,12 @@ LogicalResult checkShapes(ModuleOp module, const ImportOptions &options) {
 /// MLIR's parser and all that follows recurse into regions.
 LogicalResult checkDepth(StringRef text, StringRef path, MLIRContext &context) {
   unsigned depth = 0, line = 1;
+  size_t lineStart = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     switch (text[i]) {
     case '\n':
       ++line;
+      lineStart = i + 1;
       break;
     case '"': // There are no line breaks in strings.
       for (++i; i < text.size() && text[i] != '"'; ++i)
@@ -98,7 +100,7 @@ LogicalResult checkDepth(StringRef text, StringRef path, MLIRContext &context) {
     case '{':
       if (++depth > kMaxTextDepth)
         return emitError(FileLineColLoc::get(StringAttr::get(&context, path),
-                                             line, 0))
+                                             line, i - lineStart + 1))
                << "regions and attributes are nested more than "
                << kMaxTextDepth << " deep";
       break;

@@ -36,7 +36,7 @@ constexpr unsigned kMaxFunctionDepth = 64;
 
 /// Nodes that the calls of a model's functions become. They grow exponentially
 /// with the depth of calls, while each node takes about a tenth of a
-/// millisecond and ten kilobytes to compile.
+/// millisecond to compile: so many take up to half a minute.
 constexpr uint64_t kMaxExpandedNodes = 200000;
 
 } // namespace tinh
