@@ -79,6 +79,10 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
 
 namespace {
 
+/// No extent, stride or the like is larger, so that no product of two
+/// overflows.
+constexpr int64_t kLargestNumber = int64_t(1) << 31;
+
 /// What convolution and pooling have in common.
 struct Windows {
   StringRef op;
@@ -131,6 +135,16 @@ LogicalResult checkWindows(std::optional<Location> loc, const Windows &w) {
         loc, w.op, ": kernel, strides and dilations must be positive");
   if (llvm::any_of(w.padding, [](int64_t v) { return v < 0; }))
     return emitOptionalError(loc, w.op, ": padding must not be negative");
+  SmallVector<int64_t> extents;
+  for (size_t i = 0; i < rank; ++i)
+    extents.push_back(w.x.getDimSize(w.spatialAxis(i)));
+  for (ArrayRef<int64_t> numbers :
+       {ArrayRef(extents), w.kernel, w.strides, w.dilations, w.padding})
+    for (int64_t number : numbers)
+      if (number > kLargestNumber)
+        return emitOptionalError(loc, w.op, ": extents, kernel, strides, ",
+                                 "dilations and padding must be at most ",
+                                 kLargestNumber, ", found ", number);
   return success();
 }
 
@@ -239,6 +253,9 @@ LogicalResult ConvTransposeOp::inferReturnTypes(MLIRContext *,
                              " entries, found ", extra.size());
   SmallVector<int64_t> extents;
   for (int64_t i = 0; i < rank; ++i) {
+    if (extra[i] < 0 || extra[i] > kLargestNumber)
+      return emitOptionalError(loc, w.op, ": output_padding must be from 0 to ",
+                               kLargestNumber, ", found ", extra[i]);
     int64_t extent = (w.x.getDimSize(w.spatialAxis(i)) - 1) * w.strides[i] +
                      (w.kernel[i] - 1) * w.dilations[i] + 1 - w.padding[i] -
                      w.padding[rank + i] + extra[i];

@@ -185,10 +185,15 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *,
                              ": starts, sizes and steps need ", rank,
                              " entries for ", shapeToString(x));
   for (size_t i = 0; i < rank; ++i) {
-    int64_t last = starts[i] + (sizes[i] - 1) * steps[i];
-    if (sizes[i] < 0 || steps[i] == 0 ||
-        (sizes[i] > 0 && (std::min(starts[i], last) < 0 ||
-                          std::max(starts[i], last) >= x.getDimSize(i))))
+    // A step beyond the dimension is none that two elements are apart.
+    int64_t extent = x.getDimSize(i), last = starts[i];
+    bool isOutside = sizes[i] < 0 || sizes[i] > extent || steps[i] == 0;
+    if (!isOutside && sizes[i] > 1) {
+      isOutside = steps[i] < -extent || steps[i] > extent;
+      last += isOutside ? 0 : (sizes[i] - 1) * steps[i];
+    }
+    if (isOutside || (sizes[i] > 0 && (starts[i] < 0 || starts[i] >= extent ||
+                                       last < 0 || last >= extent)))
       return emitOptionalError(
           loc, getOperationName(), ": ", sizes[i], " elements from ", starts[i],
           " by ", steps[i], " leave dimension ", i, " of ", shapeToString(x));
@@ -223,6 +228,11 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *,
   SmallVector<int64_t> shape;
   for (size_t i = 0; i < rank; ++i) {
     int64_t extent = x.getDimSize(i);
+    constexpr int64_t kMost = int64_t(1) << 44; // Elements of any tensor.
+    if (std::max(low[i], high[i]) > kMost || std::min(low[i], high[i]) < -kMost)
+      return emitOptionalError(loc, getOperationName(), ": padding dimension ",
+                               i, " of ", shapeToString(x), " by ", low[i],
+                               " and ", high[i], " is beyond any memory");
     shape.push_back(extent + low[i] + high[i]);
     bool inside = adaptor.getMode() == PadMode::Constant ||
                   std::max(low[i], high[i]) <=
@@ -246,6 +256,19 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *,
 
 namespace {
 
+/// That `x` has elements along the `count` dimensions from `first` on, which
+/// indices stand for, if the result has some.
+LogicalResult checkNotEmpty(std::optional<Location> loc, StringRef op,
+                            RankedTensorType x, int64_t first, int64_t count,
+                            RankedTensorType result) {
+  if (result.getNumElements() == 0 ||
+      !llvm::is_contained(x.getShape().slice(first, count), 0))
+    return success();
+  return emitOptionalError(loc, op, ": ", shapeToString(x),
+                           " has no elements to make ", shapeToString(result),
+                           " of");
+}
+
 FailureOr<Type> gatheredType(std::optional<Location> loc, StringRef op,
                              RankedTensorType x, RankedTensorType indices,
                              int64_t axis) {
@@ -254,7 +277,10 @@ FailureOr<Type> gatheredType(std::optional<Location> loc, StringRef op,
   SmallVector<int64_t> shape(x.getShape().take_front(axis));
   llvm::append_range(shape, indices.getShape());
   llvm::append_range(shape, x.getShape().drop_front(axis + 1));
-  return Type(RankedTensorType::get(shape, x.getElementType()));
+  auto result = RankedTensorType::get(shape, x.getElementType());
+  if (failed(checkNotEmpty(loc, op, x, axis, 1, result)))
+    return failure();
+  return Type(result);
 }
 
 FailureOr<Type> gatheredElementsType(std::optional<Location> loc, StringRef op,
@@ -269,7 +295,10 @@ FailureOr<Type> gatheredElementsType(std::optional<Location> loc, StringRef op,
     return emitOptionalError(loc, op, ": indices ", shapeToString(indices),
                              " do not fit into ", shapeToString(x),
                              " beside axis ", axis);
-  return Type(RankedTensorType::get(indices.getShape(), x.getElementType()));
+  auto result = RankedTensorType::get(indices.getShape(), x.getElementType());
+  if (failed(checkNotEmpty(loc, op, x, axis, 1, result)))
+    return failure();
+  return Type(result);
 }
 
 FailureOr<Type> gatheredNdType(std::optional<Location> loc, StringRef op,
@@ -286,7 +315,10 @@ FailureOr<Type> gatheredNdType(std::optional<Location> loc, StringRef op,
                              batch, " batch dimensions");
   SmallVector<int64_t> shape(indices.getShape().drop_back());
   llvm::append_range(shape, x.getShape().drop_front(batch + tuple));
-  return Type(RankedTensorType::get(shape, x.getElementType()));
+  auto result = RankedTensorType::get(shape, x.getElementType());
+  if (failed(checkNotEmpty(loc, op, x, batch, tuple, result)))
+    return failure();
+  return Type(result);
 }
 
 LogicalResult infer(FailureOr<Type> type, SmallVectorImpl<Type> &types) {

@@ -94,11 +94,14 @@ LogicalResult LrnOp::inferReturnTypes(MLIRContext *,
                                       Adaptor adaptor,
                                       SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  if (x.getRank() < 2 || adaptor.getSize() < 1)
+  auto size = static_cast<int64_t>(adaptor.getSize());
+  constexpr int64_t kLargestSize = int64_t(1) << 31;
+  if (x.getRank() < 2 || size < 1 || size > kLargestSize)
     return emitOptionalError(loc, getOperationName(),
-                             ": expected a channel dimension and a positive "
-                             "size, found ",
-                             shapeToString(x), " and ", adaptor.getSize());
+                             ": expected a channel dimension and a size from 1 "
+                             "to ",
+                             kLargestSize, ", found ", shapeToString(x),
+                             " and ", size);
   types.push_back(x);
   return success();
 }

@@ -200,17 +200,21 @@ Value negativePower(Scalars &s, Value x, double beta) {
 FailureOr<Value> lowerLrn(graph::LrnOp op, Emitter &e, ValueRange operands) {
   Value x = operands[0];
   ArrayRef<int64_t> shape = shapeOf(x);
-  int64_t rank = shape.size(), size = op.getSize();
+  int64_t rank = shape.size();
   Type element = elementOf(x), type = computeType(element);
   int64_t axis = channelAxis(op.getLayout(), rank);
+  // What is beyond the channels on both sides of any of them adds nothing.
+  int64_t most = std::max<int64_t>(shape[axis] - 1, 0);
+  int64_t before = std::min<int64_t>((op.getSize() - 1) / 2, most);
+  int64_t after = std::min<int64_t>(op.getSize() / 2, most);
 
   Value squares = e.elementwise(shape, type, x, [&](Scalars &s, ValueRange v) {
     Value value = s.convert(v[0], type);
     return s.mul(value, value);
   });
   SmallVector<int64_t> low(rank, 0), high(rank, 0);
-  low[axis] = (size - 1) / 2;
-  high[axis] = size / 2;
+  low[axis] = before;
+  high[axis] = after;
   Value zero = e.scalars().constant(type, 0);
   squares = e.pad(squares, low, high, zero);
 
@@ -219,11 +223,12 @@ FailureOr<Value> lowerLrn(graph::LrnOp op, Emitter &e, ValueRange operands) {
     from.push_back(i == axis ? e.dim(i) + e.dim(rank) : e.dim(i));
   AffineMap maps[] = {e.map(rank + 1, from), e.map(rank + 1, e.dim(rank)),
                       e.identity(rank + 1).getSliceMap(0, rank)};
-  Value sum =
-      e.reduce(e.fill(shape, zero), {squares, e.empty(size, type)}, maps,
-               [](Scalars &s, ValueRange v) { return s.add(v[2], v[0]); });
+  Value sum = e.reduce(
+      e.fill(shape, zero), {squares, e.empty(before + after + 1, type)}, maps,
+      [](Scalars &s, ValueRange v) { return s.add(v[2], v[0]); });
 
-  double alpha = op.getAlpha().convertToDouble() / size;
+  double alpha =
+      op.getAlpha().convertToDouble() / static_cast<double>(op.getSize());
   double beta = op.getBeta().convertToDouble();
   double bias = op.getBias().convertToDouble();
   return e.elementwise(shape, element, {x, sum}, [&](Scalars &s, ValueRange v) {
