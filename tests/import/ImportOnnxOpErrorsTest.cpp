@@ -300,4 +300,75 @@ TEST_F(ImportOnnxOpErrors, Selection) {
             "elements: of more than 16384, at most 16 are taken");
 }
 
+TEST_F(ImportOnnxOpErrors, AttributesOfOtherTypes) {
+  std::string number = "type: FLOAT f: 1.5 } ";
+  EXPECT_EQ(
+      messageOf("TopK", {{4}, {1}}, "attribute { name: \"axis\" " + number),
+      "attribute axis: expected INT, found FLOAT");
+  EXPECT_EQ(messageOf("TopK", {{4}, {1}}, stringAttribute("largest", "yes")),
+            "attribute largest: expected INT, found STRING");
+  EXPECT_EQ(messageOf("GridSample", {{1, 1, 4, 4}, {1, 2, 2, 2}},
+                      "attribute { name: \"align_corners\" " + number),
+            "attribute align_corners: expected INT, found FLOAT");
+  EXPECT_EQ(messageOf("If", {{}}, intAttribute("then_branch", 1)),
+            "attribute then_branch: expected GRAPH, found INT");
+  EXPECT_EQ(messageOf("Softmax", {{4}},
+                      intAttribute("axis", 0) + intAttribute("axis", 0)),
+            "attribute axis is given twice");
+}
+
+TEST_F(ImportOnnxOpErrors, IntegersOutOfRange) {
+  auto ints = [](const std::string &name, const std::string &values) {
+    return "attribute { name: \"" + name + "\" type: INTS ints: [" + values +
+           "] } ";
+  };
+  EXPECT_EQ(messageOf("LRN", {{1, 3, 4, 4}},
+                      "attribute { name: \"size\" type: INT i: "
+                      "1000000000000 } "),
+            "attribute size: 1000000000000 is out of range");
+  EXPECT_EQ(messageOf("LRN", {{1, 3, 4, 4}}, intAttribute("size", -1)),
+            "graph.lrn: expected a channel dimension and a size from 1 to "
+            "2147483648, found 1x3x4x4xf32 and -1");
+  EXPECT_EQ(messageOf("Conv", {{1, 3, 4, 4}, {3, 3, 2, 2}},
+                      ints("dilations", "9223372036854775807, 1")),
+            "attribute dilations: 9223372036854775807 is out of range");
+  EXPECT_EQ(messageOf("ConvTranspose", {{1, 3, 4, 4}, {3, 3, 2, 2}},
+                      ints("output_padding", "-1, 0")),
+            "graph.conv_transpose: output_padding must be from 0 to "
+            "2147483648, found -1");
+}
+
+TEST_F(ImportOnnxOpErrors, TypesThatOnnxDoesNotAllow) {
+  std::string other = ", found FLOAT";
+  for (const char *op : {"And", "Or", "Xor"})
+    EXPECT_EQ(messageOf(op, {{2}, {2}}),
+              "input 0 (\"x0\"): expected elements of BOOL" + other);
+  EXPECT_EQ(messageOf("Not", {{2}}),
+            "input 0 (\"x0\"): expected elements of BOOL" + other);
+  for (const char *op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"})
+    EXPECT_EQ(messageOf(op, {{2}, {2}}),
+              "input 0 (\"x0\"): expected elements of INT16, INT32, INT64, "
+              "INT8, UINT16, UINT32, UINT64, UINT8" +
+                  other);
+}
+
+TEST_F(ImportOnnxOpErrors, GathersFromTensorsWithoutElements) {
+  auto messageFor = [&](const std::string &op, const std::string &indices) {
+    return importOnnx(model(tensorInfo("input", "x", {0, 3}) +
+                            "output { name: \"y\" } initializer { name: \"i\" "
+                            "data_type: 7 int64_data: [0, 0] " +
+                            indices + " } node { name: \"n\" op_type: \"" + op +
+                            "\" input: \"x\" input: \"i\" output: \"y\" }"));
+  };
+  EXPECT_EQ(messageFor("Gather", "dims: 2"),
+            "error: node \"n\" (Gather): graph.gather: 0x3xf32 has no elements "
+            "to make 2x3xf32 of");
+  EXPECT_EQ(messageFor("GatherElements", "dims: [2, 1]"),
+            "error: node \"n\" (GatherElements): graph.gather_elements: "
+            "0x3xf32 has no elements to make 2x1xf32 of");
+  EXPECT_EQ(messageFor("GatherND", "dims: [2, 1]"),
+            "error: node \"n\" (GatherND): graph.gather_nd: 0x3xf32 has no "
+            "elements to make 2x3xf32 of");
+}
+
 } // namespace

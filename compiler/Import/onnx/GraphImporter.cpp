@@ -8,6 +8,7 @@
 #include "compiler/Import/onnx/GraphImporter.h"
 
 #include "compiler/Import/NodesByOp.h"
+#include "compiler/Import/onnx/Schemas.h"
 
 #include "mlir/IR/Location.h"
 
@@ -51,6 +52,31 @@ int GraphImporter::declaredType(StringRef name) const {
   if (auto it = inputTypes.find(name); it != inputTypes.end())
     return it->second;
   return parent ? parent->declaredType(name) : ::onnx::TensorProto::UNDEFINED;
+}
+
+/// The TensorProto.DataType of a tensor, which is not built for that;
+/// UNDEFINED if there is none of this name.
+int GraphImporter::knownType(StringRef name) const {
+  if (auto it = values.find(name); it != values.end())
+    return findElementType(NodeBuilder::element(it->second));
+  if (auto it = initializers.find(name); it != initializers.end())
+    return it->second->data_type();
+  return parent ? parent->knownType(name) : ::onnx::TensorProto::UNDEFINED;
+}
+
+/// Whether the value of a tensor can be had, with an error if not; it is not
+/// built yet.
+bool GraphImporter::isReadable(StringRef name) {
+  if (values.contains(name))
+    return true;
+  auto tensor = initializers.find(name);
+  error.clear();
+  if (tensor != initializers.end())
+    return bool(convertTensor(*tensor->second, file, builder.context(), error));
+  if (!parent || parent->isReadable(name))
+    return true;
+  error = parent->error;
+  return false;
 }
 
 Value GraphImporter::lookup(StringRef name) {
@@ -218,6 +244,8 @@ bool GraphImporter::buildNode(const Node &node) {
   auto findType = [&](StringRef name) { return declaredType(name); };
   NodeBuilder nodeBuilder(builder, node, file, find, findTensors, findType);
   Results results;
+  if (std::string reason = checkAttributes(node); !reason.empty())
+    return fail(node, reason);
   if (hasSubgraphs(node)) {
     results = buildControlFlow(nodeBuilder);
     if (failedInside)
@@ -234,7 +262,23 @@ bool GraphImporter::buildNode(const Node &node) {
     std::string reason = nodeBuilder.takeError();
     return fail(node, reason.empty() ? std::string(error) : reason);
   }
+  if (!isControlFlow(node) && !checkTypes(node))
+    return false;
   return define(nodeBuilder, results);
+}
+
+/// That the inputs have types that ONNX allows, after all that the op says
+/// itself: it may have built something of others.
+bool GraphImporter::checkTypes(const Node &node) {
+  for (const auto &[i, name] : llvm::enumerate(node.proto->input())) {
+    int type = name.empty() ? 0 : knownType(name);
+    if (type == ::onnx::TensorProto::UNDEFINED)
+      continue;
+    std::string reason = checkInputType(node, static_cast<int>(i), type);
+    if (!reason.empty())
+      return fail(node, "input " + Twine(i) + " (\"" + name + "\"): " + reason);
+  }
+  return true;
 }
 
 /// Gives what a node has made its names.
@@ -276,7 +320,7 @@ bool GraphImporter::checkInputs(const NodeBuilder &builder,
     const std::string &name = node.proto->input(i);
     bool isSequence = i == 0 && entry.takesSequence;
     bool isChecked = i < entry.minInputs || findSequence(name);
-    if (!isSequence && isChecked && !lookup(name))
+    if (!isSequence && (isChecked ? !lookup(name) : !isReadable(name)))
       return fail(node, std::string(error));
   }
   return true;

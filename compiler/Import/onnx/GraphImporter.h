@@ -40,6 +40,8 @@ public:
 private:
   bool knows(llvm::StringRef name) const;
   int declaredType(llvm::StringRef name) const;
+  int knownType(llvm::StringRef name) const;
+  bool isReadable(llvm::StringRef name);
   const Sequence *findSequence(llvm::StringRef name) const;
   bool fail(const Node &node, const llvm::Twine &what);
   bool checkSupported(const NodeList &list);
@@ -47,6 +49,7 @@ private:
   bool buildNode(const Node &node);
   bool define(const NodeBuilder &node, const Results &results);
   bool checkInputs(const NodeBuilder &builder, const OpEntry &entry);
+  bool checkTypes(const Node &node);
 
   // ControlFlow.cpp, FlexAttention.cpp: nodes with subgraphs. The results have
   // a null, after an error, if one cannot be built.

@@ -143,11 +143,8 @@ Results convTranspose(NodeBuilder &b) {
 bool readWindow(NodeBuilder &b, StringRef name, size_t size, int64_t smallest,
                 Ints &list) {
   list = b.intsAttribute(name, Ints(size, smallest));
-  constexpr int64_t kLargest = int64_t(1) << 31;
-  for (int64_t value : list)
-    if (value < smallest || value > kLargest)
-      list.clear();
-  if (list.size() == size)
+  if (list.size() == size &&
+      llvm::all_of(list, [&](int64_t value) { return value >= smallest; }))
     return true;
   b.fail("attribute " + name + ": expected " + Twine(size) +
          " numbers of at least " + Twine(smallest));
@@ -184,7 +181,7 @@ Results col2im(NodeBuilder &b) {
       !readWindow(b, "pads", 2 * rank, 0, padding))
     return {Value()};
   bool fits = rank > 0 && block->size() == rank && b.rank(x) == 3 && elements &&
-              *elements > 0 && *elements <= 4096 &&
+              countElements(*image) && *elements > 0 && *elements <= 4096 &&
               b.shape(x)[1] % *elements == 0;
   Ints blocks;
   for (size_t i = 0; fits && i < rank; ++i) {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/OpTable.h"
+#include "compiler/Import/onnx/Schemas.h"
 #include "compiler/Import/onnx/ops/Windows.h"
 
 #include <cmath>
@@ -15,9 +16,6 @@ using namespace mlir;
 namespace tinh::onnx {
 
 namespace {
-
-/// Beyond this no window, stride or padding makes sense, and sums are safe.
-constexpr int64_t kLargest = int64_t(1) << 31;
 
 bool readList(NodeBuilder &b, StringRef name, size_t size, int64_t smallest,
               Ints &list) {
@@ -29,7 +27,7 @@ bool readList(NodeBuilder &b, StringRef name, size_t size, int64_t smallest,
     return false;
   }
   for (int64_t value : list)
-    if (value < smallest || value > kLargest) {
+    if (value < smallest || value > kLargestNumber) {
       b.fail("attribute " + name + ": " + Twine(value) + " is out of range");
       return false;
     }
@@ -286,6 +284,12 @@ std::optional<Windows> readWindows(NodeBuilder &b, Value x,
   w.dilations = Ints(rank, 1);
   w.padding = Ints(2 * rank, 0);
   w.ceilPadding = Ints(rank, 0);
+  for (int64_t extent : extents)
+    if (extent > kLargestNumber) {
+      b.fail("a spatial extent is " + Twine(extent) + ", and at most " +
+             Twine(kLargestNumber) + " is supported");
+      return std::nullopt;
+    }
   if (!readKernel(b, rank, kernel, w) ||
       !readList(b, "strides", rank, 1, w.strides) ||
       !readList(b, "dilations", rank, 1, w.dilations) ||

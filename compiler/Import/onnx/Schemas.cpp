@@ -1,0 +1,134 @@
+//===- Schemas.cpp - What ONNX says of its ops ------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/Schemas.h"
+
+#include "compiler/Import/onnx/Tensors.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using ::onnx::AttributeProto;
+
+namespace tinh::onnx {
+
+namespace {
+
+struct Schema {
+  StringRef inputs, attributes;
+};
+
+/// The schema of an op of ONNX's own domain; null if it has none.
+const Schema *findSchema(const Node &node) {
+  static const llvm::StringMap<Schema> schemas = {
+#define TYPES(letter, types)
+#define OP(name, inputs, attributes) {name, {inputs, attributes}},
+#include "compiler/Import/onnx/Schemas.inc"
+#undef OP
+#undef TYPES
+  };
+  if (!node.domain().empty())
+    return nullptr;
+  auto found = schemas.find(node.proto->op_type());
+  return found == schemas.end() ? nullptr : &found->second;
+}
+
+/// The names of the element types that a letter stands for.
+StringRef typesOf(char letter) {
+  switch (letter) {
+#define TYPES(letter, types)                                                   \
+  case letter:                                                                 \
+    return types;
+#define OP(name, inputs, attributes)
+#include "compiler/Import/onnx/Schemas.inc"
+#undef OP
+#undef TYPES
+  }
+  return "";
+}
+
+bool hasWord(StringRef words, StringRef word) {
+  return llvm::is_contained(llvm::split(words, ' '), word);
+}
+
+/// The type that a schema has for an attribute; empty if it has none.
+StringRef attributeType(const Schema &schema, StringRef name) {
+  for (StringRef entry : llvm::split(schema.attributes, ' ')) {
+    auto [known, type] = entry.split(':');
+    if (known == name)
+      return type;
+  }
+  return "";
+}
+
+/// Whether an integer attribute is no size, count, axis or the like.
+bool isAnyNumber(StringRef name) {
+  static constexpr StringLiteral kNames[] = {
+      "end", "ends", "seed", "start", "starts", "value_int", "value_ints"};
+  return llvm::is_contained(kNames, name);
+}
+
+bool isInRange(int64_t value) {
+  return value >= -kLargestNumber && value <= kLargestNumber;
+}
+
+} // namespace
+
+std::string checkAttributes(const Node &node) {
+  const Schema *schema = findSchema(node);
+  llvm::StringSet<> seen;
+  for (const AttributeProto &attribute : node.proto->attribute()) {
+    const std::string &name = attribute.name();
+    std::string start = "attribute " + name;
+    if (!seen.insert(name).second)
+      return start + " is given twice";
+    StringRef expected = schema ? attributeType(*schema, name) : "";
+    StringRef found = AttributeProto::AttributeType_Name(attribute.type());
+    // Files of IR version 1 leave the type out.
+    if (!expected.empty() && found != expected &&
+        attribute.type() != AttributeProto::UNDEFINED)
+      return start + ": expected " + expected.str() + ", found " + found.str();
+    if (isAnyNumber(name))
+      continue;
+    if (!isInRange(attribute.i()))
+      return start + ": " + std::to_string(attribute.i()) + " is out of range";
+    for (int64_t value : attribute.ints())
+      if (!isInRange(value))
+        return start + ": " + std::to_string(value) + " is out of range";
+  }
+  return "";
+}
+
+std::string checkInputType(const Node &node, int i, int dataType) {
+  const Schema *schema = findSchema(node);
+  if (!schema)
+    return "";
+  StringRef letters = schema->inputs;
+  bool isVariadic = letters.consume_back("*");
+  if (isVariadic)
+    i = std::min(i, static_cast<int>(letters.size()) - 1);
+  if (i >= static_cast<int>(letters.size()) || letters[i] == '.')
+    return "";
+  StringRef types = typesOf(letters[i]);
+  std::string found = elementTypeName(dataType);
+  // Numbers of 4 bits are bytes outside of files.
+  StringRef same = llvm::StringSwitch<StringRef>(found)
+                       .Case("INT4", "INT8")
+                       .Case("INT8", "INT4")
+                       .Case("UINT4", "UINT8")
+                       .Case("UINT8", "UINT4")
+                       .Default(found);
+  if (hasWord(types, found) || hasWord(types, same))
+    return "";
+  return "expected elements of " + llvm::join(llvm::split(types, ' '), ", ") +
+         ", found " + found;
+}
+
+} // namespace tinh::onnx
