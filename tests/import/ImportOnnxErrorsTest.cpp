@@ -340,4 +340,33 @@ TEST_F(ImportOnnxErrors, GraphsThatFunctionsRepeat) {
                  "the model's functions expand to ");
 }
 
+TEST_F(ImportOnnxErrors, DefinedTwice) {
+  std::string add = R"(
+    node { op_type: "Add" input: "x" input: "w" output: "y" })";
+  std::string w = R"(initializer { name: "w" dims: 1 data_type: 1
+    float_data: 1 })";
+  EXPECT_EQ(importOnnx(model(kX23 + kY + w + w + add)),
+            "error: the model has two initializers \"w\"");
+  EXPECT_EQ(
+      importOnnx(model(kX23 + tensorInfo("input", "w", {4}) + kY + w + add)),
+      "error: input \"w\" is declared as FLOAT [4], but its initializer "
+      "is FLOAT [1]");
+  EXPECT_EQ(
+      importOnnx(model(kX23 + tensorInfo("input", "w", {1}, 7) + kY + w + add)),
+      "error: input \"w\" is declared as INT64 [1], but its initializer "
+      "is FLOAT [1]");
+  std::string start = "ir_version: 8 opset_import { version: 18 } ";
+  std::string graph = "graph { " + kX23 + kY + R"(
+    node { op_type: "Relu" input: "x" output: "y" } })";
+  EXPECT_EQ(importOnnx(start + R"(
+      opset_import { domain: "ai.onnx" version: 17 } )" +
+                       graph),
+            "error: the model imports the operator set ai.onnx twice");
+  std::string function = R"(functions { name: "F" domain: "l" input: "a"
+      output: "b" opset_import { version: 18 }
+      node { op_type: "Relu" input: "a" output: "b" } } )";
+  EXPECT_EQ(importOnnx(start + function + function + graph),
+            "error: the model defines the function l.F twice");
+}
+
 } // namespace

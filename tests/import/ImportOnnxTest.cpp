@@ -211,6 +211,15 @@ TEST_F(ImportOnnx, SettlesSymbolsForAllInputs) {
   expectContains(ir, "%arg1: tensor<4x3xf32> {graph.name = \"b\"}");
 }
 
+TEST_F(ImportOnnx, UnknownDimensionsAreOneForThemselves) {
+  options.shapes["x"] = {4, 3};
+  std::string ir = importOnnx(model(R"(input { name: "x" type { tensor_type {
+      elem_type: 1 shape { dim { dim_param: "?" } dim { dim_param: "?" } } } } }
+    node { op_type: "Relu" input: "x" output: "y" })" +
+                                    kY));
+  expectContains(ir, "%arg0: tensor<4x3xf32> {graph.name = \"x\"}");
+}
+
 TEST_F(ImportOnnx, PrintedIrIsReadAgain) {
   std::string path = writeOnnx(model(
       kX23 + kY + R"(node { op_type: "Softmax" input: "x" output: "y" })"));

@@ -60,6 +60,38 @@ NamedAttribute nameAttribute(Builder &builder, StringRef name) {
   return builder.getNamedAttr(graph::names::kName, builder.getStringAttr(name));
 }
 
+/// The domain that is imported twice; nothing if none is.
+template <typename Imports>
+std::optional<std::string> repeatedDomain(const Imports &imports) {
+  llvm::StringSet<> seen;
+  for (const auto &import : imports) {
+    std::string domain = normaliseDomain(import.domain());
+    if (!seen.insert(domain).second)
+      return domain.empty() ? "ai.onnx" : domain;
+  }
+  return std::nullopt;
+}
+
+/// What the model defines twice; empty if there is nothing.
+std::string describeRepeated(const ::onnx::ModelProto &model) {
+  if (auto domain = repeatedDomain(model.opset_import()))
+    return "the model imports the operator set " + *domain + " twice";
+  llvm::StringSet<> seen;
+  for (const auto &function : model.functions()) {
+    std::string domain = normaliseDomain(function.domain());
+    std::string name =
+        (domain.empty() ? "ai.onnx" : domain) + "." + function.name();
+    if (!function.overload().empty())
+      name += ":" + function.overload();
+    if (!seen.insert(name).second)
+      return "the model defines the function " + name + " twice";
+    if (auto repeated = repeatedDomain(function.opset_import()))
+      return "the function " + name + " imports the operator set " + *repeated +
+             " twice";
+  }
+  return "";
+}
+
 /// Adds the names of the initializers of `graph` and of the graphs within it.
 void addWeights(const ::onnx::GraphProto &graph, llvm::StringSet<> &weights) {
   for (const auto &tensor : graph.initializer())
@@ -144,8 +176,9 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
     return fail(wrong.what, wrong.node);
   Builder attributes(&context);
   std::vector<Input> inputs;
-  std::string error;
-  if (!readInputs(model.graph(), options, &context, inputs, error))
+  std::string error = describeRepeated(model);
+  if (!error.empty() ||
+      !readInputs(model.graph(), options, &context, inputs, error))
     return fail(error);
 
   Location loc = NameLoc::get(attributes.getStringAttr(

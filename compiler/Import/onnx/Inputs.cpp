@@ -14,6 +14,7 @@
 
 using namespace mlir;
 using ::onnx::GraphProto;
+using ::onnx::TensorProto;
 using ::onnx::TypeProto;
 using ::onnx::ValueInfoProto;
 using Dimension = ::onnx::TensorShapeProto_Dimension;
@@ -21,6 +22,13 @@ using Dimension = ::onnx::TensorShapeProto_Dimension;
 namespace tinh::onnx {
 
 namespace {
+
+/// The name of a dimension that all dimensions of this name share; empty if it
+/// has none. Exporters write "?" for what they do not know.
+StringRef symbolOf(const Dimension &dim) {
+  StringRef name = dim.dim_param();
+  return name == "?" ? "" : name;
+}
 
 /// Resolves the symbols in shapes.
 class ShapeReader {
@@ -66,11 +74,12 @@ bool ShapeReader::learn(const ValueInfoProto &info) {
                             Twine(extent) + " in dimension " + Twine(i) +
                             ", which the model fixes at " +
                             Twine(dim.dim_value()));
-    if (dim.dim_param().empty())
+    StringRef name = symbolOf(dim);
+    if (name.empty())
       continue;
-    auto [it, isNew] = symbols.try_emplace(dim.dim_param(), extent);
+    auto [it, isNew] = symbols.try_emplace(name, extent);
     if (!isNew && it->second != extent)
-      return fail(info, "the given shapes make dimension \"" + dim.dim_param() +
+      return fail(info, "the given shapes make dimension \"" + name +
                             "\" both " + Twine(it->second) + " and " +
                             Twine(extent));
   }
@@ -87,10 +96,10 @@ ShapeReader::read(const ValueInfoProto &info) const {
     return std::nullopt;
   SmallVector<int64_t> shape;
   for (const Dimension &dim : type.shape().dim()) {
-    auto symbol = symbols.find(dim.dim_param());
+    auto symbol = symbols.find(symbolOf(dim));
     if (dim.has_dim_value() && dim.dim_value() >= 0)
       shape.push_back(dim.dim_value());
-    else if (!dim.dim_param().empty() && symbol != symbols.end())
+    else if (symbol != symbols.end())
       shape.push_back(symbol->second);
     else
       return std::nullopt;
@@ -109,7 +118,7 @@ std::string describeOpen(const ValueInfoProto &info) {
   for (const Dimension &dim : type.shape().dim()) {
     bool fixed = dim.has_dim_value() && dim.dim_value() >= 0;
     std::string extent = std::to_string(dim.dim_value());
-    std::string symbol = dim.dim_param().empty() ? "?" : dim.dim_param();
+    std::string symbol = symbolOf(dim).empty() ? "?" : dim.dim_param();
     shape += (shape.empty() ? "" : ", ") + (fixed ? extent : symbol);
     example += (example.empty() ? "" : "x") + (fixed ? extent : "1");
   }
@@ -135,14 +144,53 @@ bool checkOptions(const ImportOptions &options,
   return true;
 }
 
+std::string describeType(int dataType, ArrayRef<int64_t> shape) {
+  return elementTypeName(dataType) + " " + formatShape(shape);
+}
+
+/// That initializers have distinct names, and those that are inputs, too, the
+/// types that these declare.
+bool checkInitializers(const GraphProto &graph,
+                       llvm::StringMap<const TensorProto *> &initializers,
+                       std::string &error) {
+  for (const TensorProto &tensor : graph.initializer())
+    if (!initializers.try_emplace(tensor.name(), &tensor).second) {
+      error = "the model has two initializers \"" + tensor.name() + "\"";
+      return false;
+    }
+  for (const ValueInfoProto &info : graph.input()) {
+    auto found = initializers.find(info.name());
+    if (found == initializers.end() || !info.type().has_tensor_type())
+      continue;
+    const TensorProto &tensor = *found->second;
+    const TypeProto::Tensor &type = info.type().tensor_type();
+    SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end()),
+        declared(shape);
+    if (type.has_shape())
+      declared.assign(type.shape().dim_size(), 0);
+    for (auto [i, dim] : llvm::enumerate(type.shape().dim()))
+      declared[i] =
+          dim.dim_value() > 0 || i >= shape.size() ? dim.dim_value() : shape[i];
+    int element = type.elem_type() ? type.elem_type() : tensor.data_type();
+    if (declared == shape && element == tensor.data_type())
+      continue;
+    error = "input \"" + info.name() + "\" is declared as " +
+            describeType(element, declared) + ", but its initializer is " +
+            describeType(tensor.data_type(), shape);
+    return false;
+  }
+  return true;
+}
+
 } // namespace
 
 bool readInputs(const GraphProto &graph, const ImportOptions &options,
                 MLIRContext *context, std::vector<Input> &inputs,
                 std::string &error) {
-  llvm::StringSet<> initializers, seen;
-  for (const auto &tensor : graph.initializer())
-    initializers.insert(tensor.name());
+  llvm::StringMap<const TensorProto *> initializers;
+  llvm::StringSet<> seen;
+  if (!checkInitializers(graph, initializers, error))
+    return false;
   SmallVector<const ValueInfoProto *> infos;
   for (const ValueInfoProto &info : graph.input())
     if (!initializers.contains(info.name()))
