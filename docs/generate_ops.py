@@ -43,8 +43,13 @@ how deep functions and graphs may lie within each other.
 condition is known: then that branch takes its place. What a loop carries keeps
 its shape. A `Loop` that stacks rows and whose trip count is no constant, or that a
 condition may end, makes as many rows as the model declares for its output, and
-runs no longer; rows that it does not make are zeros. The graphs of
-`ai.onnx.preview.FlexAttention` are built where it stands.
+runs no longer, of which a warning tells where the trip count is known to be larger;
+rows that it does not make are zeros. The graphs of `ai.onnx.preview.FlexAttention` are
+built where it stands.
+
+Attributes and inputs have the types that ONNX's own schemas give them, in any of
+the operator sets (`compiler/Import/onnx/Schemas.inc`, which `write_schemas.py`
+beside it makes of the `onnx` package).
 
 Tensors of `INT4` and `UINT4` stay as they lie in the file, two numbers to a byte;
 inputs and outputs of these types, and of `INT2` and `UINT2`, have a byte for each.

@@ -21,6 +21,8 @@ protected:
     return importOnnx(model(kX + tensorInfo("input", "m", {}, 7) +
                             tensorInfo("input", "c", {}, 9) + declared + R"(
         initializer { name: "five" data_type: 7 int64_data: 5 }
+        initializer { name: "many" data_type: 7 int64_data: 3000000000 }
+        initializer { name: "most" data_type: 7 int64_data: 9223372036854775807 }
         initializer { name: "true" data_type: 9 int32_data: 1 }
         node { name: "loop" op_type: "Loop" input: ")" +
                             count + R"(" input: ")" + condition +
@@ -300,9 +302,28 @@ TEST_F(ImportOnnxControlFlow, CarriedShapesThatGrow) {
 }
 
 TEST_F(ImportOnnxControlFlow, LoopsWithoutAnEnd) {
-  EXPECT_EQ(loop(kKeep + kAdd, "", ""),
-            "error: node \"loop\" (Loop): it never ends: it has neither a trip "
-            "count nor a condition that can become false");
+  for (const char *count : {"", "most"})
+    EXPECT_EQ(loop(kKeep + kAdd, count, ""),
+              "error: node \"loop\" (Loop): it never ends: it has neither a "
+              "trip count nor a condition that can become false");
+}
+
+TEST_F(ImportOnnxControlFlow, LargeTripCounts) {
+  expectContains(loop(kKeep + kAdd, "many", ""),
+                 "graph.scan %arg3 length 3000000000 carry");
+  std::string ir = loop(kKeep + kAdd, "many", "c");
+  expectContains(ir, "graph.while (%arg3 = ");
+  EXPECT_EQ(ir.find("compare"), std::string::npos) << ir;
+}
+
+TEST_F(ImportOnnxControlFlow, FewerRowsThanIterations) {
+  expectedWarning = "node \"loop\" (Loop) ends after 3 iterations, the rows "
+                    "with which its output \"y\" is declared; its trip count "
+                    "is 5";
+  expectContains(loop(kKeep + kAdd + R"(output { name: "b" })", "five", "c",
+                      R"(output: "" output: "y")",
+                      tensorInfo("output", "y", {3, 2, 3})),
+                 "length 3 trip_count ");
 }
 
 TEST_F(ImportOnnxControlFlow, RowsWhoseNumberIsNotKnown) {

@@ -45,6 +45,8 @@ protected:
   mlir::MLIRContext context;
   /// Where the last error was.
   std::string errorLocation;
+  /// What is said of a model that is imported all the same.
+  std::string expectedWarning;
 };
 
 /// The text of a float input or output in a GraphProto.

@@ -57,9 +57,7 @@ static bool readLoop(NodeBuilder &b, Loop &loop) {
     loop.knownCount = 0;
   if (begins)
     loop.condition = {};
-  // Exporters write a large number where there is no limit.
-  constexpr int64_t kNoLimit = std::numeric_limits<int32_t>::max();
-  if (loop.knownCount && *loop.knownCount >= kNoLimit) {
+  if (loop.knownCount == std::numeric_limits<int64_t>::max()) { // No limit.
     loop.knownCount = std::nullopt;
     loop.count = {};
   }
@@ -198,6 +196,12 @@ bool GraphImporter::buildBody(NodeBuilder &b, const GraphProto &graph,
   loop.rows.assign(values.drop_front(loop.initial.size()));
   std::optional<int64_t> goesOn = constantScalar(b, loop.goesOn);
   loop.isConditional = loop.condition || goesOn != 1;
+  // Exporters write a large number where the condition alone ends a loop.
+  constexpr int64_t kNoLimit = std::numeric_limits<int32_t>::max();
+  if (loop.isConditional && loop.knownCount && *loop.knownCount >= kNoLimit) {
+    loop.knownCount = std::nullopt;
+    loop.count = {};
+  }
   return !b.failed() && checkCarried(b, loop.initial, loop.next);
 }
 
@@ -224,8 +228,15 @@ Results GraphImporter::buildLoop(NodeBuilder &b) {
   if (rows == 0)
     return createWhile(b, loop);
   for (int i = carried; i < b.numOutputs(); ++i)
-    if (auto length = declaredRows(b.node.proto->output(i)))
+    if (auto length = declaredRows(b.node.proto->output(i))) {
+      if (loop.knownCount && *loop.knownCount > *length)
+        emitWarning(FileLineColLoc::get(builder.context(), file.path, 0, 0))
+            << "node \"" << b.node.name << "\" (Loop) ends after " << *length
+            << " iterations, the rows with which its output \""
+            << b.node.proto->output(i) << "\" is declared; its trip count is "
+            << *loop.knownCount;
       return createScan(b, loop, *length, loop.count);
+    }
   return {b.fail("how many rows its output \"" +
                  b.node.proto->output(std::min(carried, b.numOutputs() - 1)) +
                  "\" has depends on the run; declare the output's shape in the "
