@@ -13,7 +13,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -25,15 +24,17 @@ namespace tinh {
 // Tensors
 //===----------------------------------------------------------------------===//
 
+/// Extents of 0 count as 1 for what is beyond any memory, so that the product
+/// of any of the extents is none that overflows.
 std::optional<int64_t> countElements(ArrayRef<int64_t> shape) {
   constexpr int64_t kLimit = int64_t(1) << 44;
   int64_t count = 1;
   for (int64_t extent : shape) {
-    if (extent < 0 || llvm::MulOverflow(count, extent, count) ||
-        count > kLimit || extent > kLimit)
+    if (extent < 0 || extent > kLimit / count)
       return std::nullopt;
+    count *= std::max<int64_t>(extent, 1);
   }
-  return count;
+  return llvm::is_contained(shape, 0) ? 0 : count;
 }
 
 std::string formatShape(ArrayRef<int64_t> shape) {

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/NodeBuilder.h"
 
+#include <cmath>
+
 using namespace mlir;
 using ::onnx::AttributeProto;
 
@@ -99,6 +101,17 @@ std::optional<double> NodeBuilder::number(int i, StringRef what) {
     return std::nullopt;
   }
   return values->front();
+}
+
+std::optional<int64_t> NodeBuilder::integer(int i, StringRef what) {
+  auto value = number(i, what);
+  if (!value)
+    return std::nullopt;
+  constexpr double kLargest = static_cast<double>(int64_t(1) << 53);
+  if (*value == std::trunc(*value) && std::fabs(*value) <= kLargest)
+    return static_cast<int64_t>(*value);
+  fail(what + ": expected an integer, found " + std::to_string(*value));
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

@@ -66,6 +66,8 @@ public:
   /// error, if it is not.
   std::optional<Ints> ints(int i, llvm::StringRef what);
   std::optional<double> number(int i, llvm::StringRef what);
+  /// One integer, which may be written as a float.
+  std::optional<int64_t> integer(int i, llvm::StringRef what);
   std::optional<llvm::SmallVector<double>> numbers(int i, llvm::StringRef what);
 
   //===--- Attributes -----------------------------------------------------===//

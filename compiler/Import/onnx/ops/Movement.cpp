@@ -297,10 +297,10 @@ Results trilu(NodeBuilder &b) {
 /// values = [off, on]
 Results oneHot(NodeBuilder &b) {
   Value indices = b.input(0), values = b.input(2);
-  auto given = b.number(1, "depth");
+  auto given = b.integer(1, "depth");
   if (!given)
     return {Value()};
-  int64_t depth = static_cast<int64_t>(*given);
+  int64_t depth = *given;
   auto axis = b.axis(b.intAttribute("axis", -1), b.rank(indices) + 1);
   if (!axis)
     return {Value()};

@@ -290,9 +290,9 @@ Value requantize(NodeBuilder &b, Value result, int scale, int zeroPoint,
   Value zero = isGiven ? b.input(zeroPoint) : Value(), to = b.input(scale);
   if (b.failed() || !result || !isValidScale(b, to, Use::Divide))
     return {};
-  return quantize(
-      b, {result, b.reshape(to, {}), zero ? b.reshape(zero, {}) : zero},
-      zero ? b.element(zero) : otherwise);
+  Quantized q{result, b.reshape(to, {}), zero ? b.reshape(zero, {}) : zero};
+  return b.failed() ? Value()
+                    : quantize(b, q, zero ? b.element(zero) : otherwise);
 }
 
 namespace {

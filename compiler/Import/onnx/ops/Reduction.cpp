@@ -120,10 +120,10 @@ template <typename OpTy> Results arg(NodeBuilder &b) {
 
 Results cumsum(NodeBuilder &b) {
   Value x = b.input(0);
-  auto given = b.number(1, "axis");
+  auto given = b.integer(1, "axis");
   if (!given)
     return {Value()};
-  auto axis = b.axis(static_cast<int64_t>(*given), b.rank(x));
+  auto axis = b.axis(*given, b.rank(x));
   if (!axis)
     return {Value()};
   SmallVector<NamedAttribute> attributes = {b.attr("axis", *axis)};
@@ -154,10 +154,10 @@ Value shift(NodeBuilder &b, Value x, int64_t axis, int64_t count,
 /// Products of 1, 2, 4 … neighbours, each from two of half the length.
 Results cumprod(NodeBuilder &b) {
   Value y = b.input(0);
-  auto given = b.number(1, "axis");
+  auto given = b.integer(1, "axis");
   if (!given)
     return {Value()};
-  auto axis = b.axis(static_cast<int64_t>(*given), b.rank(y));
+  auto axis = b.axis(*given, b.rank(y));
   if (!axis)
     return {Value()};
   bool reverse = b.intAttribute("reverse", 0);

@@ -181,9 +181,6 @@ Value addTerms(NodeBuilder &b, Value x, int64_t index, const Axis &axis,
 /// The same as a product with a matrix [to, from] of the weights.
 Value multiplyTerms(NodeBuilder &b, Value x, int64_t index, const Axis &axis,
                     ArrayRef<Terms> table) {
-  if (axis.to > kLargestMatrix / axis.from)
-    return b.fail("cannot resize " + Twine(axis.from) + " elements to " +
-                  Twine(axis.to) + " with antialiasing: they are too many");
   SmallVector<double> matrix(axis.to * axis.from, 0.0);
   for (auto [row, terms] : llvm::enumerate(table))
     for (auto [k, weight] : llvm::enumerate(terms.weights)) {
@@ -208,6 +205,10 @@ Value multiplyTerms(NodeBuilder &b, Value x, int64_t index, const Axis &axis,
 
 Value resizeAxis(NodeBuilder &b, Value x, int64_t index, const Axis &axis,
                  const Modes &modes, Value &outside) {
+  bool asMatrix = modes.antialias && axis.scale < 1;
+  if (asMatrix && axis.to > kLargestMatrix / axis.from)
+    return b.fail("cannot resize " + Twine(axis.from) + " elements to " +
+                  Twine(axis.to) + " with antialiasing: they are too many");
   SmallVector<bool> isOutside;
   auto table = makeTable(b, axis, modes, isOutside);
   if (!table)
@@ -220,9 +221,8 @@ Value resizeAxis(NodeBuilder &b, Value x, int64_t index, const Axis &axis,
     Value mask = b.graph.constant(DenseElementsAttr::get(type, isOutside));
     outside = outside ? b.create<graph::OrOp>({outside, mask}) : mask;
   }
-  return modes.antialias && axis.scale < 1
-             ? multiplyTerms(b, x, index, axis, *table)
-             : addTerms(b, x, index, axis, *table);
+  return asMatrix ? multiplyTerms(b, x, index, axis, *table)
+                  : addTerms(b, x, index, axis, *table);
 }
 
 //===----------------------------------------------------------------------===//

@@ -19,12 +19,12 @@ using Predicate = graph::ComparePredicate;
 Results topK(NodeBuilder &b) {
   Value x = b.input(0);
   auto axis = b.axis(b.intAttribute("axis", -1), b.rank(x));
-  auto given = b.opset() < 10 ? std::optional<double>(b.intAttribute("k", -1))
-                              : b.number(1, "k");
-  if (!axis || !given)
+  auto count = b.opset() < 10 ? std::optional<int64_t>(b.intAttribute("k", -1))
+                              : b.integer(1, "k");
+  if (!axis || !count)
     return {Value()};
-  Value indices = tinh::topK(b, x, *axis, static_cast<int64_t>(*given),
-                             b.intAttribute("largest", 1) != 0);
+  Value indices =
+      tinh::topK(b, x, *axis, *count, b.intAttribute("largest", 1) != 0);
   Value values =
       b.create<graph::GatherElementsOp>({x, indices}, {b.attr("axis", *axis)});
   return {values, indices};

@@ -86,11 +86,11 @@ Results sequenceConstruct(NodeBuilder &b) {
 
 Results sequenceAt(NodeBuilder &b) {
   const Sequence *sequence = b.sequence(0);
-  auto position = b.number(1, "the position");
+  auto position = b.integer(1, "the position");
   if (!sequence || !position)
     return {Value()};
   auto count = static_cast<int64_t>(sequence->size());
-  auto i = static_cast<int64_t>(*position);
+  int64_t i = *position;
   if (i < -count || i >= count)
     return {b.fail("there is no tensor " + Twine(i) + " in a sequence of " +
                    Twine(count))};

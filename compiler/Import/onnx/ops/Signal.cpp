@@ -106,10 +106,10 @@ Value fit(NodeBuilder &b, Value x, int64_t length) {
 std::optional<int64_t> readAxis(NodeBuilder &b, int64_t rank) {
   int64_t given = b.opset() < 20 ? b.intAttribute("axis", 1) : -2;
   if (b.opset() >= 20 && b.has(2)) {
-    auto number = b.number(2, "axis");
+    auto number = b.integer(2, "axis");
     if (!number)
       return std::nullopt;
-    given = static_cast<int64_t>(*number);
+    given = *number;
   }
   auto axis = b.axis(given, rank);
   if (!axis || *axis < rank - 1)
@@ -171,10 +171,8 @@ Results dft(NodeBuilder &b) {
   Value x = b.input(0);
   auto axis = readAxis(b, b.rank(x));
   std::optional<int64_t> length;
-  if (axis && b.has(1)) {
-    auto number = b.number(1, "dft_length");
-    length = static_cast<int64_t>(number.value_or(0));
-  }
+  if (axis && b.has(1))
+    length = b.integer(1, "dft_length");
   if (b.failed())
     return {Value()};
   Ints permutation = llvm::to_vector(llvm::seq<int64_t>(b.rank(x)));
@@ -190,7 +188,7 @@ Results dft(NodeBuilder &b) {
 
 Results stft(NodeBuilder &b) {
   Value x = b.input(0);
-  auto step = b.number(1, "frame_step");
+  auto step = b.integer(1, "frame_step");
   if (!step || b.rank(x) != 3)
     return {b.fail("expected a signal [batch, length, 1 or 2], found " +
                    graph::shapeToString(x.getType()))};
@@ -198,8 +196,8 @@ Results stft(NodeBuilder &b) {
   if (b.has(2))
     frame = b.type(b.input(2)).getNumElements();
   if (b.has(3))
-    frame = static_cast<int64_t>(b.number(3, "frame_length").value_or(0));
-  auto distance = static_cast<int64_t>(*step);
+    frame = b.integer(3, "frame_length").value_or(0);
+  int64_t distance = *step;
   if (frame < 1 || frame > signal || frame > kLongest || distance < 1)
     return {b.fail("cannot cut frames of " + Twine(frame) + " elements, " +
                    Twine(distance) + " apart, from " + Twine(signal))};
@@ -232,12 +230,12 @@ Results stft(NodeBuilder &b) {
 
 /// a0 - a1 · cos(2πn / N) + a2 · cos(4πn / N)
 Results window(NodeBuilder &b, double a0, double a1, double a2) {
-  auto given = b.number(0, "the size");
+  auto given = b.integer(0, "the size");
   constexpr int64_t kFloat32 = 1;
   Type type = b.elementType(b.intAttribute("output_datatype", kFloat32));
   if (!given || !type)
     return {Value()};
-  auto size = static_cast<int64_t>(*given);
+  int64_t size = *given;
   if (size < 1 || size > (int64_t(1) << 20))
     return {b.fail("a window of " + Twine(size) + " elements has no sense")};
   bool isPeriodic = b.intAttribute("periodic", 1);
