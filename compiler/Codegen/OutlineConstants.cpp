@@ -30,12 +30,15 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Kernel/Rewrites.h"
 #include "compiler/Codegen/Passes.h"
+#include "compiler/Support/ConstantBudget.h"
 #include "compiler/Support/TensorName.h"
 #include "dialects/graph/Graph.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -73,9 +76,34 @@ struct SameComputation : DenseMapInfo<Operation *> {
   }
 };
 
+/// The bytes of the constants of all functions as they are stored.
+uint64_t storedConstants(ModuleOp module) {
+  llvm::SmallDenseSet<Attribute> seen;
+  uint64_t bytes = 0;
+  module.walk([&](graph::ConstantOp op) {
+    if (!isa<SplatElementsAttr>(op.getValue()) &&
+        seen.insert(op.getValue()).second)
+      bytes += graph::tensorSize(op.getType());
+  });
+  return bytes;
+}
+
+/// The elements that the loops of a kernel's ops visit.
+uint64_t operationsOf(Operation *kernel) {
+  uint64_t sum = 0;
+  kernel->walk([&](linalg::LinalgOp op) {
+    uint64_t visited = 1;
+    for (int64_t extent : op.getStaticLoopRanges())
+      visited = llvm::SaturatingMultiply(visited, uint64_t(extent));
+    sum = llvm::SaturatingAdd(sum, visited);
+  });
+  return sum;
+}
+
 class Outliner {
 public:
-  explicit Outliner(ModuleOp module) : module(module), builder(module) {}
+  explicit Outliner(ModuleOp module)
+      : module(module), builder(module), budget(storedConstants(module)) {}
 
   /// Returns the number of dispatches in @init.
   int64_t run();
@@ -87,6 +115,7 @@ private:
   Value argumentFor(TypedAttr value, Location location);
   void addWeight(Value initValue);
   bool isConstant(Operation &op);
+  bool isAffordable(graph::DispatchOp op);
   void outline(Operation &op);
   bool isKept(Operation &op);
   void readWeights();
@@ -117,6 +146,7 @@ private:
   llvm::StringSet<> taken;
   /// The last numbers that follow names that are taken.
   llvm::StringMap<int64_t> numbers;
+  ConstantBudget budget;
 };
 
 void Outliner::createInit(func::FuncOp first) {
@@ -134,8 +164,20 @@ bool Outliner::isConstant(Operation &op) {
   // What lies in a concatenation is computed there.
   if (llvm::any_of(op.getUsers(), llvm::IsaPred<graph::ConcatOp>))
     return false;
-  return llvm::all_of(op.getOperands(),
-                      [&](Value operand) { return inInit.contains(operand); });
+  auto dispatch = dyn_cast<graph::DispatchOp>(op);
+  return llvm::all_of(
+             op.getOperands(),
+             [&](Value operand) { return inInit.contains(operand); }) &&
+         (!dispatch || isAffordable(dispatch));
+}
+
+/// Whether what a dispatch makes is kept, or is made in each run.
+bool Outliner::isAffordable(graph::DispatchOp op) {
+  uint64_t bytes = 0;
+  for (Type type : op->getResultTypes())
+    bytes += graph::tensorSize(type);
+  return budget.take(bytes, operationsOf(SymbolTable::lookupNearestSymbolFrom(
+                                op, op.getKernelAttr())));
 }
 
 Value Outliner::argumentFor(TypedAttr value, Location location) {

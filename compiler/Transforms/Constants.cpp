@@ -12,6 +12,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Constants.h"
 
+#include "compiler/Support/ConstantBudget.h"
+#include "compiler/Transforms/SpreadConstants.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -39,15 +42,41 @@ bool isConstantExpression(Value value) {
   return true;
 }
 
+/// The bytes that it takes to have an op's results, and those of its operands
+/// in `spread` that are not yet: constants with one value, which others need
+/// in memory.
+static uint64_t bytesToCompute(Operation *op,
+                               const DenseSet<Operation *> &spread) {
+  uint64_t bytes = 0;
+  if (!isa<graph::ReshapeOp>(op)) // A view.
+    for (Type type : op->getResultTypes())
+      bytes += graph::tensorSize(type);
+  for (Value operand : op->getOperands()) {
+    auto constant = operand.getDefiningOp<graph::ConstantOp>();
+    if (constant && isa<SplatElementsAttr>(constant.getValue()) &&
+        !spread.contains(constant))
+      bytes += graph::tensorSize(operand.getType());
+  }
+  return bytes;
+}
+
 DenseSet<Operation *> findConstantOps(func::FuncOp function) {
-  DenseSet<Operation *> constants;
+  DenseSet<Operation *> constants, spread;
+  ConstantBudget budget(storedConstants(function));
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     auto isConstant = [&](Value operand) {
       return constants.contains(operand.getDefiningOp());
     };
-    if (op->getNumRegions() == 0 && op->getNumResults() > 0 &&
-        llvm::all_of(op->getOperands(), isConstant))
+    if (op->getNumRegions() != 0 || op->getNumResults() == 0 ||
+        !llvm::all_of(op->getOperands(), isConstant))
+      return;
+    if (isa<graph::ConstantOp>(op)) {
       constants.insert(op);
+    } else if (budget.take(bytesToCompute(op, spread))) {
+      constants.insert(op);
+      for (Value operand : op->getOperands())
+        spread.insert(operand.getDefiningOp());
+    }
   });
   return constants;
 }

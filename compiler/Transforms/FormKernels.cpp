@@ -31,6 +31,7 @@
 #include "compiler/Transforms/FusionRoles.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Quantization.h"
+#include "compiler/Transforms/SpreadConstants.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -467,6 +468,7 @@ struct FormKernelsPass : impl::FormKernelsBase<FormKernelsPass> {
 
 KernelCounts formKernels(func::FuncOp function, bool fuse, bool remarks) {
   DenseSet<Operation *> constantOps = findConstantOps(function), dequantizers;
+  spreadInRuns(function);
   function.walk([&](MatmulOp op) {
     if (fuse)
       dequantizers.insert_range(quantizedWeightsOf(op));
