@@ -152,14 +152,17 @@ Action ModelOps::window(const Op &op) {
 
 static Tensor localResponseNorm(const Tensor &x, int64_t size, double alpha,
                                 double beta, double bias) {
-  // The sum over a window of channels, as one of the running sums.
+  // The sum over a window of channels, of which no more than all count.
+  int64_t most = std::max<int64_t>(x.size(1) - 1, 0);
+  int64_t before = std::min((size - 1) / 2, most);
+  int64_t after = std::min(size / 2, most);
   IntArray low, high;
   for (int64_t d = 0; d < x.dim(); ++d) {
-    low.push_back(d == 1 ? (size - 1) / 2 + 1 : 0);
-    high.push_back(d == 1 ? size - 1 - (size - 1) / 2 : 0);
+    low.push_back(d == 1 ? before : 0);
+    high.push_back(d == 1 ? after : 0);
   }
   Tensor squares = pad(square(x), low, high), total;
-  for (int64_t i = 1; i <= size; ++i) {
+  for (int64_t i = 0; i <= before + after; ++i) {
     Tensor shifted = squares.narrow(1, i, x.size(1));
     total = total.defined() ? total + shifted : shifted;
   }

@@ -131,22 +131,29 @@ static Value meanAcrossChannels(GraphOps &ops, graph::LrnOp op, Value x,
   int64_t channels = op.getLayout() == graph::Layout::ChannelsFirst
                          ? 1
                          : static_cast<int64_t>(shape.size()) - 1;
+  // No more than all channels count, on both sides of any of them.
   int64_t size = op.getSize(), outer = 1, inner = 1;
+  int64_t most = std::max<int64_t>(shape[channels] - 1, 0);
+  int64_t after = std::min(size - 1 - before, most);
+  before = std::min(before, most);
+  int64_t window = before + after + 1;
   for (int64_t extent : shape.take_front(channels))
     outer *= extent;
   for (int64_t extent : shape.drop_front(channels + 1))
     inner *= extent;
   Value mean = ops.create<graph::AvgPoolOp>(
       ops.reshape(x, {outer, shape[channels], inner}),
-      {ops.attr("kernel", ArrayRef(size)),
+      {ops.attr("kernel", ArrayRef(window)),
        ops.attr("strides", ArrayRef<int64_t>(1)),
-       ops.attr("padding", {before, size - 1 - before}),
+       ops.attr("padding", {before, after}),
        ops.attr("dilations", ArrayRef<int64_t>(1)),
        ops.unit("count_include_pad"),
        ops.attr("layout",
                 graph::LayoutAttr::get(ops.graph.context(),
                                        graph::Layout::ChannelsLast))});
-  return ops.reshape(mean, shape);
+  mean = ops.reshape(mean, shape);
+  double part = static_cast<double>(window) / static_cast<double>(size);
+  return window == size ? mean : ops.mul(mean, ops.scalarLike(mean, part));
 }
 
 /// With s = bias + alpha · mean(x²) over the windows, y = x · s^-beta and
