@@ -241,6 +241,23 @@ TEST_F(ImportOnnxOpErrors, Sampling) {
             "attribute padding_mode: unknown value \"mirror\"");
 }
 
+TEST_F(ImportOnnxOpErrors, QuantisedProductsOfFloats) {
+  expectContains(
+      messageOf("QLinearMatMul", {{2, 2}, {}, {}, {2, 2}, {}, {}, {}, {}}),
+      "'graph.dequantize' op operand #0 must be ");
+}
+
+TEST_F(ImportOnnxOpErrors, SampledByIntegers) {
+  std::string message = importOnnx(
+      model(tensorInfo("input", "x", {1, 1, 4, 4}) +
+                tensorInfo("input", "g", {1, 2, 2, 2}, /*dataType=*/7) +
+                "output { name: \"y\" } node { name: \"n\" op_type: "
+                "\"GridSample\" input: \"x\" input: \"g\" output: \"y\" " +
+                stringAttribute("mode", "nearest") + "}",
+            20));
+  expectContains(message, "error: node \"n\" (GridSample): 'graph.round' op");
+}
+
 TEST_F(ImportOnnxOpErrors, Pooling) {
   std::string kernel = "attribute { name: \"kernel_shape\" type: INTS "
                        "ints: 2 ints: 2 } ";

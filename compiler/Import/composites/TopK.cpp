@@ -165,6 +165,8 @@ Value topK(GraphOps &b, Value x, int64_t axis, int64_t count, bool largest) {
   bool isLast = axis == rank - 1;
   Order order{b, largest};
   Value rows = order.withoutNan(isLast ? x : b.transpose(x, permutation));
+  if (!rows)
+    return {};
   Value indices = takeFirst(order, rows, count);
   return isLast ? indices : b.transpose(indices, permutation);
 }

@@ -122,7 +122,7 @@ std::optional<Quantized> align(NodeBuilder &b, Value x, const Parameters &p,
                                Use use) {
   Value scale = repeatInBlocks(b, x, b.input(p.scale), p);
   auto alignment = alignmentOf(b, x, scale, p);
-  if (!alignment || !isValidScale(b, scale, use))
+  if (!alignment || !isValidScale(b, scale, use) || b.failed())
     return std::nullopt;
   Quantized q{
       b.reshape(x, alignment->x), b.reshape(scale, alignment->parameters), {}};
@@ -138,7 +138,7 @@ std::optional<Quantized> align(NodeBuilder &b, Value x, const Parameters &p,
   }
   bool isScalar = zero && b.type(zero).getNumElements() == 1;
   q.zeroPoint = b.reshape(zero, isScalar ? Ints() : alignment->parameters);
-  return q;
+  return b.failed() ? std::nullopt : std::optional(q);
 }
 
 } // namespace

@@ -154,7 +154,7 @@ Results matmulNBits(NodeBuilder &b) {
       reshapedInput(b, kScales, "scales", {w->columns, w->blocks()}), {1, 0});
   int64_t depth = w->blocks() * w->blockSize;
   Value x = unpack(b, bytes, *w);
-  if (!x)
+  if (!x || b.failed())
     return {Value()};
   bool hasFloats =
       b.has(kZeroPoints) && b.element(b.input(kZeroPoints)) == b.element(a);

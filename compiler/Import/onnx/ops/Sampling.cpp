@@ -193,8 +193,10 @@ Results gridSample(NodeBuilder &b) {
       dimensions.back().at = sampler.wrap(at, extents[d]);
   }
   Value flat = b.reshape(x, {shape[0], shape[1], elements});
-  Value y = sumContributions(b, flat, points,
-                             sampler.contributions(dimensions, mode));
+  SmallVector<Contribution> all = sampler.contributions(dimensions, mode);
+  if (b.failed())
+    return {Value()};
+  Value y = sumContributions(b, flat, points, all);
   return {b.reshape(y, shape)};
 }
 
