@@ -61,3 +61,15 @@ func.func @empty(%x: tensor<10x0xf32>) -> tensor<7x0xf32> {
   %0 = graph.slice %x starts [0, 0] sizes [7, 0] steps [1, 1] : tensor<10x0xf32> -> tensor<7x0xf32>
   return %0 : tensor<7x0xf32>
 }
+
+// -----
+
+// What takes much work for a small result is left to compiled code.
+// CHECK-LABEL: func.func @work
+// CHECK: graph.avg_pool
+func.func @work() -> tensor<1x1x1x1xf32> {
+  %0 = graph.constant dense<[[[[1.0, 2.0]]]]> : tensor<1x1x1x2xf32>
+  %1 = graph.avg_pool %0 kernel [100000, 100002] strides [1, 1] padding [49999, 50000, 50000, 50000]
+      dilations [1, 1] channels_first : tensor<1x1x1x2xf32> -> tensor<1x1x1x1xf32>
+  return %1 : tensor<1x1x1x1xf32>
+}
