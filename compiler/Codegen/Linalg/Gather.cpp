@@ -21,8 +21,6 @@ namespace {
 FailureOr<Value> lowerGather(graph::GatherOp op, Emitter &e,
                              ValueRange operands) {
   Value x = operands[0], indices = operands[1];
-  if (failed(checkNotEmpty(op, x, op.getType(), "reads from")))
-    return failure();
   auto result = cast<RankedTensorType>(op.getType());
   int64_t axis = op.getAxis(), picked = shapeOf(indices).size();
   int64_t extent = shapeOf(x)[axis];
@@ -42,8 +40,6 @@ FailureOr<Value> lowerGather(graph::GatherOp op, Emitter &e,
 FailureOr<Value> lowerGatherElements(graph::GatherElementsOp op, Emitter &e,
                                      ValueRange operands) {
   Value x = operands[0];
-  if (failed(checkNotEmpty(op, x, op.getType(), "reads from")))
-    return failure();
   auto result = cast<RankedTensorType>(op.getType());
   int64_t axis = op.getAxis();
   return e.elementwise(
@@ -61,8 +57,6 @@ FailureOr<Value> lowerGatherElements(graph::GatherElementsOp op, Emitter &e,
 FailureOr<Value> lowerGatherNd(graph::GatherNdOp op, Emitter &e,
                                ValueRange operands) {
   Value x = operands[0], indices = operands[1];
-  if (failed(checkNotEmpty(op, x, op.getType(), "reads from")))
-    return failure();
   auto result = cast<RankedTensorType>(op.getType());
   int64_t rank = result.getRank(), batch = op.getBatchDims();
   int64_t leading = shapeOf(indices).size() - 1;

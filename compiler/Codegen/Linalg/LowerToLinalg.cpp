@@ -12,15 +12,6 @@ using namespace mlir;
 
 namespace tinh::codegen {
 
-LogicalResult checkNotEmpty(Operation *op, Value x, Type accessed,
-                            StringRef does) {
-  if (cast<RankedTensorType>(accessed).getNumElements() &&
-      llvm::is_contained(shapeOf(x), 0))
-    return op->emitOpError() << does << " a tensor without elements, "
-                             << graph::shapeToString(x.getType());
-  return success();
-}
-
 LogicalResult lowerOp(Operation &op, OpBuilder &builder,
                       llvm::DenseMap<Value, Value> &values) {
   auto lowering = dyn_cast<graph::LowerToLinalgInterface>(op);

@@ -59,10 +59,6 @@ void attachMovementLowerings(mlir::MLIRContext *context);
 void attachGatherLowerings(mlir::MLIRContext *context);
 void attachScatterLowerings(mlir::MLIRContext *context);
 
-/// Whether `x` has elements where what an op `does` with it has some.
-llvm::LogicalResult checkNotEmpty(mlir::Operation *op, mlir::Value x,
-                                  mlir::Type accessed, llvm::StringRef does);
-
 /// Lowers `op`, for whose operands `values` has what they have become, and adds
 /// its results.
 llvm::LogicalResult lowerOp(mlir::Operation &op, mlir::OpBuilder &builder,

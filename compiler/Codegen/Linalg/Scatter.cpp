@@ -97,8 +97,6 @@ SmallVector<int64_t> atLeastOne(ArrayRef<int64_t> shape) {
 FailureOr<Value> lowerScatter(graph::ScatterOp op, Emitter &e,
                               ValueRange operands) {
   Value x = operands[0];
-  if (failed(checkNotEmpty(op, x, operands[2].getType(), "writes to")))
-    return failure();
   int64_t axis = op.getAxis(), rank = shapeOf(x).size();
   SmallVector<int64_t> picked = atLeastOne(shapeOf(operands[1]));
   int64_t loops = rank + static_cast<int64_t>(picked.size());
@@ -126,8 +124,6 @@ FailureOr<Value> lowerScatter(graph::ScatterOp op, Emitter &e,
 FailureOr<Value> lowerScatterElements(graph::ScatterElementsOp op, Emitter &e,
                                       ValueRange operands) {
   Value x = operands[0], indices = operands[1], updates = operands[2];
-  if (failed(checkNotEmpty(op, x, updates.getType(), "writes to")))
-    return failure();
   int64_t axis = op.getAxis(), rank = shapeOf(x).size();
   Value positions = positionsOf(e, shapeOf(indices), indices, e.identity(rank),
                                 shapeOf(x)[axis]);
@@ -148,8 +144,6 @@ FailureOr<Value> lowerScatterElements(graph::ScatterElementsOp op, Emitter &e,
 FailureOr<Value> lowerScatterNd(graph::ScatterNdOp op, Emitter &e,
                                 ValueRange operands) {
   Value x = operands[0];
-  if (failed(checkNotEmpty(op, x, operands[2].getType(), "writes to")))
-    return failure();
   int64_t rank = shapeOf(x).size(), width = shapeOf(operands[1]).back();
   SmallVector<int64_t> picked = atLeastOne(shapeOf(operands[1]).drop_back());
   auto count = static_cast<int64_t>(picked.size());

@@ -8,17 +8,6 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-func.func @main(%x: tensor<0x4xf32>, %i: tensor<2xi64>) -> tensor<2x4xf32> {
-  %y = graph.kernel (%a = %x, %b = %i) : (tensor<0x4xf32>, tensor<2xi64>) -> tensor<2x4xf32> {
-    // expected-error @below {{reads from a tensor without elements, 0x4xf32}}
-    %0 = graph.gather %a, %b axis 0 : tensor<0x4xf32>, tensor<2xi64> -> tensor<2x4xf32>
-    graph.yield %0 : tensor<2x4xf32>
-  }
-  return %y : tensor<2x4xf32>
-}
-
-// -----
-
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %y = graph.kernel (%a = %x) : (tensor<2xf32>) -> tensor<2xf32> {
     // expected-error @below {{cannot lie in a kernel: there is no lowering to linalg for it}}
