@@ -256,10 +256,11 @@ LogicalResult ConvTransposeOp::inferReturnTypes(MLIRContext *,
     if (extra[i] < 0 || extra[i] > kLargestNumber)
       return emitOptionalError(loc, w.op, ": output_padding must be from 0 to ",
                                kLargestNumber, ", found ", extra[i]);
+    // As a convolution, it is padded with its window.
+    int64_t window = (w.kernel[i] - 1) * w.dilations[i] + 1 + extra[i];
     int64_t extent = (w.x.getDimSize(w.spatialAxis(i)) - 1) * w.strides[i] +
-                     (w.kernel[i] - 1) * w.dilations[i] + 1 - w.padding[i] -
-                     w.padding[rank + i] + extra[i];
-    if (extent < 1)
+                     window - w.padding[i] - w.padding[rank + i];
+    if (extent < 1 || std::max(extent, window) >= kLargestNumber)
       return emitOptionalError(loc, w.op, ": spatial dimension ", i,
                                " would have the extent ", extent);
     extents.push_back(extent);

@@ -119,6 +119,11 @@ def extreme_onnx_models():
         {"w": np.ones((3, 1, 2, 2), np.float32)},
     )
     yield onnx_model([node("MaxPool", "x", ceil_mode=0, **image)], {})
+    yield onnx_model([node("LRN", "x", size=3)], {})
+    yield onnx_model(
+        [node("ConvTranspose", "x w", output_padding=[0, 1], strides=[1, 2])],
+        {"w": np.ones((3, 1, 2, 2), np.float32)},
+    )
     yield onnx_model([node("Transpose", "x", perm=[0, 2, 3, 1])], {})
     yield onnx_model([loop("x")], {"three": np.array(3)})
     axes = {"scan_input_axes": [2], "scan_output_axes": [1]}
