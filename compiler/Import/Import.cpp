@@ -179,7 +179,7 @@ OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
   case Format::Mlir:
     break;
   }
-  return importMlir(path, (*file)->getBuffer(), options, context);
+  return importMlir(path, options, context);
 }
 
 } // namespace

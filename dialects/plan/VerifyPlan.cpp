@@ -180,7 +180,7 @@ bool Verifier::isWritten(BufferAttr buffer) {
         continue;
       parts.push_back(other);
       if (llvm::isPowerOf2_64(parts.size()) && covers(parts, wanted))
-        return success();
+        return true;
     }
     if (covers(parts, wanted))
       return true;

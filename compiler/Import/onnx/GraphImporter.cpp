@@ -262,7 +262,7 @@ bool GraphImporter::buildNode(const Node &node) {
     std::string reason = nodeBuilder.takeError();
     return fail(node, reason.empty() ? std::string(error) : reason);
   }
-  if (!isControlFlow(node) && !checkTypes(node))
+  if (!hasSubgraphs(node) && !checkTypes(node))
     return false;
   return define(nodeBuilder, results);
 }
