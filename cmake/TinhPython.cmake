@@ -7,8 +7,9 @@
 get_property(compiler_libraries GLOBAL PROPERTY TINH_COMPILER_LIBRARIES)
 set(tools tinh_graph_compare tinh_graph_compile tinh_graph_prune
   tinh_graph_quantize tinh_graph_reduce tinh_graph_run)
-set(archives tinh_model_samples tinh_other_engine tinh_quantize_for tinh_tools_bisection tinh_tools_common
-  tinh_tools_data tinh_tools_page tinh_tools_report tinh_tools_samples tinh_tools_terminal)
+set(archives tinh_model_samples tinh_other_engine tinh_quantize_for
+  tinh_tools_bisection tinh_tools_common tinh_tools_data tinh_tools_page
+  tinh_tools_report tinh_tools_samples tinh_tools_schedule tinh_tools_terminal)
 add_custom_target(python-objects
   DEPENDS tinh_runtime_core ${compiler_libraries} ${tools} ${archives})
 

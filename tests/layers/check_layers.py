@@ -66,17 +66,17 @@ RULES = [
         "layers, losses and optimizers are functions of tensors",
     ),
     (
-        r"^tools/(graph-run|common|data|page|report|terminal)/",
+        r"^tools/(graph-run|common|data|page|report|schedule|terminal)/",
         LLVM,
         "graph-run and what the tools share link nothing of LLVM",
     ),
     (
-        r"^tools/(graph-run|common|data|page|report|terminal)/",
+        r"^tools/(graph-run|common|data|page|report|schedule|terminal)/",
         COMPILER,
         "graph-run and what the tools share link nothing of the compiler",
     ),
     (
-        r"^tools/(graph-run|page|report)/",
+        r"^tools/(graph-run|page|report|schedule)/",
         RUNTIME_SOURCES,
         "graph-run and its reports use the runtime's public headers",
     ),

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "function_data.h"
 
+#include "data_flow.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

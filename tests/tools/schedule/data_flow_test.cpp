@@ -1,11 +1,11 @@
-//===- schedule_test.cpp - Who reads what whom ------------------*- C++ -*-===//
+//===- data_flow_test.cpp - Who reads what whom -----------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "schedule.h"
+#include "data_flow.h"
 
 #include <gmock/gmock.h>
 
@@ -38,7 +38,7 @@ Schedule schedule_of(std::vector<ScheduleStep> steps) {
 
 } // namespace
 
-TEST(ScheduleTest, AReadIsOfTheLastStepThatWroteTheBytes) {
+TEST(DataFlowTest, AReadIsOfTheLastStepThatWroteTheBytes) {
   DataFlow flow = data_flow_of(schedule_of(
       {step({}, {{0, 64}}), step({}, {{64, 64}}), step({{0, 64}}, {{128, 64}}),
        step({}, {{0, 64}}), step({{0, 128}}, {})}));
@@ -46,7 +46,7 @@ TEST(ScheduleTest, AReadIsOfTheLastStepThatWroteTheBytes) {
   EXPECT_THAT(flow.reads[4], ElementsAre(1, 3));
 }
 
-TEST(ScheduleTest, BuffersLastFromTheirWriterToTheirLastReader) {
+TEST(DataFlowTest, BuffersLastFromTheirWriterToTheirLastReader) {
   DataFlow flow = data_flow_of(
       schedule_of({step({}, {{0, 64}}), step({{0, 64}}, {{64, 128}}),
                    step({{64, 128}}, {})}));
@@ -59,7 +59,7 @@ TEST(ScheduleTest, BuffersLastFromTheirWriterToTheirLastReader) {
 }
 
 /// What writes over what it reads takes its place.
-TEST(ScheduleTest, UpdatesInPlaceAreCountedOnce) {
+TEST(DataFlowTest, UpdatesInPlaceAreCountedOnce) {
   DataFlow flow = data_flow_of(schedule_of(
       {step({}, {{0, 64}}), step({{0, 64}}, {{0, 64}}), step({{0, 64}}, {})}));
   EXPECT_THAT(flow.reads[1], ElementsAre(0));
@@ -67,7 +67,7 @@ TEST(ScheduleTest, UpdatesInPlaceAreCountedOnce) {
   EXPECT_THAT(flow.live, ElementsAre(64, 64, 64));
 }
 
-TEST(ScheduleTest, WhatALoopReadsLastsForAllIterations) {
+TEST(DataFlowTest, WhatALoopReadsLastsForAllIterations) {
   ScheduleStep loop, next;
   loop.opcode = TINH_OP_LOOP;
   loop.chunks = 4;
@@ -84,7 +84,7 @@ TEST(ScheduleTest, WhatALoopReadsLastsForAllIterations) {
 }
 
 /// A value that is carried from iteration to iteration, in one place.
-TEST(ScheduleTest, WhatALoopWritesOverEndsThere) {
+TEST(DataFlowTest, WhatALoopWritesOverEndsThere) {
   ScheduleStep loop, next;
   loop.opcode = TINH_OP_LOOP;
   next.opcode = TINH_OP_NEXT;
@@ -95,7 +95,7 @@ TEST(ScheduleTest, WhatALoopWritesOverEndsThere) {
 }
 
 /// if (…) A = …, B reads A; else A = …; behind them A is read.
-TEST(ScheduleTest, ArmsOfABranchDoNotSeeEachOther) {
+TEST(DataFlowTest, ArmsOfABranchDoNotSeeEachOther) {
   ScheduleStep branch, jump;
   branch.opcode = TINH_OP_BRANCH;
   branch.target = 5;
@@ -111,7 +111,7 @@ TEST(ScheduleTest, ArmsOfABranchDoNotSeeEachOther) {
       << "results of both arms, in one place, count once";
 }
 
-TEST(ScheduleTest, WhatABranchMayLeaveAloneIsThereBehindIt) {
+TEST(DataFlowTest, WhatABranchMayLeaveAloneIsThereBehindIt) {
   ScheduleStep branch;
   branch.opcode = TINH_OP_BRANCH;
   branch.target = 3;
@@ -120,13 +120,13 @@ TEST(ScheduleTest, WhatABranchMayLeaveAloneIsThereBehindIt) {
   EXPECT_THAT(flow.reads[3], ElementsAre(0, 2));
 }
 
-TEST(ScheduleTest, OtherMemoryIsNotInTheArena) {
+TEST(DataFlowTest, OtherMemoryIsNotInTheArena) {
   Schedule schedule = schedule_of({step({}, {})});
   schedule.steps[0].accesses = {{TINH_SPACE_OUTPUT, 0, 0, 64, true}};
   EXPECT_THAT(data_flow_of(schedule).buffers, IsEmpty());
 }
 
-TEST(ScheduleTest, SpansGoFromTheFirstToTheLastElement) {
+TEST(DataFlowTest, SpansGoFromTheFirstToTheLastElement) {
   EXPECT_EQ(span_of(TINH_DTYPE_F32, {2, 3}, {8, 1}), 44u);
   EXPECT_EQ(span_of(TINH_DTYPE_F32, {}, {}), 4u);
   EXPECT_EQ(span_of(TINH_DTYPE_F32, {2, 0}, {8, 1}), 0u);

@@ -6,15 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What an artifact says of a function's steps, and what follows from the memory
-// that they read and write: which step reads what which other one has written,
-// and which bytes of the arena hold something from when to when.
+// What an artifact says of a function's steps, without its pointers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_TOOLS_SCHEDULE_H
 #define TINH_TOOLS_SCHEDULE_H
-
-#include "lanes.h"
 
 #include "tinh/artifact.h"
 
@@ -77,22 +73,6 @@ std::string type_text(tinh_dtype_t dtype, const std::vector<int64_t> &dims);
 /// The bytes from the first to the last element of an operand.
 uint64_t span_of(tinh_dtype_t dtype, const std::vector<int64_t> &dims,
                  const std::vector<int64_t> &strides);
-
-/// Something in the arena: step `first` writes it, `last` is the last to use
-/// it.
-struct ArenaBuffer {
-  uint64_t offset, size;
-  uint32_t first, last;
-};
-
-struct DataFlow {
-  Edges reads; ///< By step: the steps whose results it reads.
-  std::vector<ArenaBuffer> buffers;
-  std::vector<uint64_t> live;  ///< Bytes in use, by step.
-  std::vector<uint32_t> depth; ///< Loops around, by step.
-};
-
-DataFlow data_flow_of(const Schedule &schedule);
 
 } // namespace tinh::tools
 
