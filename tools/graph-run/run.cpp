@@ -12,13 +12,14 @@
 #include "input_source.h"
 #include "inputs.h"
 #include "list_module.h"
+#include "output_folder.h"
 #include "profile_page.h"
 #include "profile_report.h"
 #include "report.h"
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
+#include <optional>
 
 namespace tinh::tools {
 namespace {
@@ -124,26 +125,6 @@ private:
 
 } // namespace
 
-static void make_directory(const std::string &directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error)
-    throw UserError("cannot make the directory '" + directory +
-                    "': " + error.message());
-}
-
-static void write_outputs(const std::string &directory,
-                          const std::vector<tinh_tensor_info_t> &tensors,
-                          const Slot &slot) {
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    std::string message;
-    if (!write_npy(directory + "/" + file_of(tensors[i]), tensors[i].dtype,
-                   {tensors[i].dims, tensors[i].dims + tensors[i].rank},
-                   slot.memory[i].data(), slot.memory[i].size(), &message))
-      throw UserError(message);
-  }
-}
-
 Module load_module(const RunOptions &options) {
   Module module(options.artifact);
   if (options.verify_weights)
@@ -239,21 +220,17 @@ void run(const RunOptions &options) {
                         : print_module(module.handle());
   uint32_t function = module.find_function(options.function);
   auto outputs = module.outputs(function);
-  if (!options.output_dir.empty()) { // Rather fail before the runs.
-    std::map<std::string, std::string> files;
-    for (const tinh_tensor_info_t &output : outputs)
-      claim_file(output, files, "--output-dir", options.output_dir);
-    make_directory(options.output_dir);
-  }
+  std::optional<OutputFolder> folder; // Rather fail before the runs.
+  if (!options.output_dir.empty())
+    folder.emplace(options.output_dir, outputs);
   Inputs inputs(options, module.inputs(function));
   std::vector<Slot> slots;
   for (uint32_t i = 0; i < options.in_flight; ++i)
     slots.emplace_back(outputs);
   Timings timings = measure(options, module, function, inputs, slots);
-  if (!options.output_dir.empty()) {
-    uint32_t last = options.warmup + options.runs - 1;
-    write_outputs(options.output_dir, outputs, slots[last % slots.size()]);
-  }
+  uint32_t last = options.warmup + options.runs - 1;
+  if (folder)
+    folder->write(slots[last % slots.size()].memory);
   if (is_page(options.profile) && !options.json)
     std::printf("%s: %s\n", options.profile.c_str(),
                 "the profile, a page for a browser");
