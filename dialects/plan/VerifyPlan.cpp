@@ -20,6 +20,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 #include "dialects/plan/Spaces.h"
+#include "dialects/plan/Written.h"
 
 #include <map>
 
@@ -59,7 +60,6 @@ private:
   LogicalResult verifyDevices(const Step &step);
   LogicalResult verifyBuffer(Operation &step, BufferAttr buffer);
   LogicalResult verifyExists(Operation &step, BufferAttr buffer);
-  bool isWritten(BufferAttr buffer);
   LogicalResult verifyWritten(Operation &step, BufferAttr buffer);
   LogicalResult verifyOutputs();
   LogicalResult verifyOrder(const Step &step);
@@ -79,7 +79,6 @@ private:
   void takeElse();
   void endIf();
   void endLoop();
-  SmallVector<BufferAttr> takeWritten(size_t from);
 
   FunctionOp function;
   Spaces spaces;
@@ -89,8 +88,8 @@ private:
   using Accesses = std::map<std::pair<Space, int64_t>, std::vector<size_t>>;
   Accesses readers, writers;
   std::vector<Open> open;
-  SmallVector<int64_t> lengths;    ///< Of the loops that are open.
-  SmallVector<BufferAttr> written; ///< On all ways to the current step.
+  SmallVector<int64_t> lengths; ///< Of the loops that are open.
+  Written written;
   int64_t finished = -1; ///< The last step that is, before the current one.
 };
 
@@ -168,31 +167,11 @@ LogicalResult Verifier::verifyBuffer(Operation &step, BufferAttr buffer) {
 // What is read has been written
 //===----------------------------------------------------------------------===//
 
-/// Several steps may write the parts of a tensor; and a buffer that moves may
-/// find what has been written as a whole.
-bool Verifier::isWritten(BufferAttr buffer) {
-  for (unsigned depth = buffer.getStrides().size() + 1; depth-- > 0;) {
-    BufferAttr wanted = *allIterations(buffer, lengths, depth);
-    SmallVector<BufferAttr> parts;
-    // What is read has mostly been written not long before.
-    for (BufferAttr other : llvm::reverse(written)) {
-      if (other.getStrides() != wanted.getStrides() || !other.overlaps(wanted))
-        continue;
-      parts.push_back(other);
-      if (llvm::isPowerOf2_64(parts.size()) && covers(parts, wanted))
-        return true;
-    }
-    if (covers(parts, wanted))
-      return true;
-  }
-  return false;
-}
-
 LogicalResult Verifier::verifyWritten(Operation &step, BufferAttr buffer) {
   bool isForSteps = buffer.getSpace() == Space::Arena ||
                     buffer.getSpace() == Space::Device ||
                     buffer.getSpace() == Space::Output;
-  if (!isForSteps || isWritten(buffer))
+  if (!isForSteps || written.covers(buffer, lengths))
     return success();
   return step.emitOpError()
          << "reads " << toString(buffer) << ", which no earlier step writes";
@@ -206,7 +185,7 @@ LogicalResult Verifier::verifyOutputs() {
     auto output = cast<TensorAttr>(attribute);
     auto bytes = BufferAttr::get(function.getContext(), Space::Output, i, 0,
                                  graph::tensorSize(output.getType()));
-    if (!isWritten(bytes))
+    if (!written.covers(bytes, lengths))
       return function.emitOpError()
              << "has output " << output.getName() << ", " << toString(bytes)
              << ", which its steps do not write as a whole";
@@ -214,34 +193,16 @@ LogicalResult Verifier::verifyOutputs() {
   return success();
 }
 
-SmallVector<BufferAttr> Verifier::takeWritten(size_t from) {
-  SmallVector<BufferAttr> taken(ArrayRef(written).drop_front(from));
-  written.truncate(from);
-  return taken;
-}
-
 void Verifier::takeElse() {
   Open &branch = open.back();
   branch.hasElse = true;
-  branch.inThen = takeWritten(branch.written);
+  branch.inThen = written.takeFrom(branch.written);
 }
 
-/// What one side has written and the other one covers has been written.
 void Verifier::endIf() {
   Open &branch = open.back();
-  SmallVector<BufferAttr> inElse = takeWritten(branch.written);
-  auto keep = [&](ArrayRef<BufferAttr> side, ArrayRef<BufferAttr> other) {
-    for (BufferAttr buffer : side) {
-      SmallVector<BufferAttr> parts;
-      llvm::copy_if(other, std::back_inserter(parts), [&](BufferAttr part) {
-        return part.getStrides() == buffer.getStrides();
-      });
-      if (covers(parts, buffer))
-        written.push_back(buffer);
-    }
-  };
-  keep(branch.inThen, inElse);
-  keep(inElse, branch.inThen);
+  SmallVector<BufferAttr> inElse = written.takeFrom(branch.written);
+  written.addCommon(branch.inThen, inElse);
   open.pop_back();
 }
 
@@ -254,15 +215,15 @@ void Verifier::endLoop() {
   unsigned depth = lengths.size() - 1;
   bool all = op.getLength() && !op.getCount() && !loop.writtenAtLeave;
   if (loop.writtenAtLeave)
-    written.truncate(*loop.writtenAtLeave);
-  SmallVector<BufferAttr> kept = takeWritten(loop.written);
+    written.takeFrom(*loop.writtenAtLeave);
+  SmallVector<BufferAttr> kept = written.takeFrom(loop.written);
   if (op.getCount() || lengths.back() == 0)
     kept.clear();
   for (BufferAttr buffer : kept) {
     if (buffer.getStrides().size() > depth)
       buffer = all ? repeated(buffer, lengths.back()) : BufferAttr();
     if (buffer)
-      written.push_back(buffer);
+      written.add(buffer);
   }
   // For steps to come, the loop's own have accessed all rows.
   for (Step &step : llvm::drop_begin(steps, loop.step))
@@ -399,7 +360,7 @@ LogicalResult Verifier::verifyRaces(const Step &step) {
 
 void Verifier::add(Step step) {
   numbers[step.op] = steps.size();
-  written.append(step.access.writes);
+  written.add(step.access.writes);
   auto note = [&](Accesses &accesses, ArrayRef<BufferAttr> buffers) {
     for (BufferAttr buffer : buffers)
       if (auto &known = accesses[memoryOf(buffer)];
