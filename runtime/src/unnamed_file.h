@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <string>
+#include <sys/file.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -41,33 +42,33 @@ inline int open_unnamed(const std::string &folder, mode_t mode) {
 
 /// Puts it at `path`, in the place of what is there; false, with the reason in
 /// errno, if it cannot. Only a rename replaces a file, so that there is a
-/// second name for a moment, always the same: what a process that was killed
-/// then has left is removed here, and one that is about to rename it tries
-/// again.
+/// second name for a moment, always the same. One process at a time has it, so
+/// that what lies there before has been left by one that was killed.
 inline bool place_unnamed(int file, const std::string &path) {
   std::string source = unnamed_path(file), name = path + ".tinh.tmp";
   auto link = [&](const std::string &to) {
     return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, to.c_str(),
                   AT_SYMLINK_FOLLOW) == 0;
   };
-  while (!link(path)) {
-    if (errno != EEXIST)
-      return false;
-    unlink(name.c_str());
-    if (!link(name)) {
-      if (errno == EEXIST)
-        continue;
-      return false;
-    }
-    if (std::rename(name.c_str(), path.c_str()) == 0)
-      return true;
-    int error = errno;
-    unlink(name.c_str());
-    errno = error;
-    if (error != ENOENT)
-      return false;
+  if (link(path))
+    return true;
+  if (errno != EEXIST)
+    return false;
+  size_t slash = path.rfind('/');
+  std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  int lock = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR) {
   }
-  return true;
+  unlink(name.c_str());
+  bool placed = link(name) && std::rename(name.c_str(), path.c_str()) == 0;
+  int error = errno;
+  if (!placed)
+    unlink(name.c_str());
+  if (lock >= 0)
+    close(lock);
+  errno = error;
+  return placed;
 }
 
 } // namespace tinh::runtime
