@@ -235,7 +235,8 @@ def onnx_document(root):
         entry = r'\{"([\w.]+)", (\d+), \d+, -?\d+, '
         entries = re.findall(entry, path.read_text())
         ops = ", ".join(f"{name} ({since})" for name, since in entries)
-        yield f"| {title_of(path)} | {ops} |"
+        if ops:
+            yield f"| {title_of(path)} | {ops} |"
 
 
 def main():
