@@ -43,10 +43,10 @@ void ProgressDisplay::resumed(const DataLoader::Position &position,
                               bool hasEnded) {
   if (verbosity == Verbosity::Silent)
     return;
-  std::string batch = position.batch
-                          ? ", batch " + std::to_string(position.batch) +
-                                " of the next one"
-                          : "";
+  std::string batch =
+      position.batch
+          ? ", batch " + std::to_string(position.batch) + " of the next one"
+          : "";
   std::printf("resumed after epoch %lld%s%s\n",
               static_cast<long long>(position.epoch), batch.c_str(),
               hasEnded ? ", where training has ended" : "");
@@ -56,7 +56,8 @@ void ProgressDisplay::resumed(const DataLoader::Position &position,
 void ProgressDisplay::compiling(int64_t epoch, int64_t epochs) {
   if (verbosity != Verbosity::Bar)
     return;
-  std::printf("\r%s compiling the step\033[K", epochText(epoch, epochs).c_str());
+  std::printf("\r%s compiling the step\033[K",
+              epochText(epoch, epochs).c_str());
   std::fflush(stdout);
 }
 
