@@ -293,12 +293,12 @@ static Tensor iota(IotaOp op) {
 
 std::optional<Tensor> evaluateMovement(Operation *op, Operands in) {
   using Result = std::optional<Tensor>;
-  // In an empty tensor, gathers have nothing to read and scatters no place.
+  // In an empty tensor, gathers read nothing and scatters have no place.
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (isa<ScatterOp, ScatterElementsOp, ScatterNdOp>(op) && in[0]->size() == 0)
     return in[2]->size() == 0 ? Result(*in[0]) : Result();
   if (isa<GatherOp, GatherElementsOp, GatherNdOp>(op) && in[0]->size() == 0)
-    return type.getNumElements() == 0 ? Result(Tensor(type)) : Result();
+    return Tensor(type);
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](ReshapeOp view) { return reshape(view, *in[0]); })
       .Case([&](BroadcastOp repeat) { return broadcast(repeat, *in[0]); })

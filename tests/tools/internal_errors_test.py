@@ -4,8 +4,8 @@
 """What the compiler says of its own failures, and the files that reproduce them.
 
 IR that is valid, but that no importer and no pass makes, brings such failures
-about: a kernel with an op that no strategy knows, and code that LLVM has no
-instructions for.
+about: a kernel with numbers of its own, which passes make arguments, and code that
+LLVM has no instructions for.
 """
 
 import resource
@@ -14,7 +14,7 @@ import shlex
 import tool_test
 from tool_test import ToolTest
 
-UNKNOWN_OP = """
+OWN_NUMBERS = """
 module attributes {graph.cpu = "x86-64-v3"} {
   func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
     %0 = graph.dispatch @k(%x) : (tensor<8xf32>) -> tensor<8xf32>
@@ -22,9 +22,8 @@ module attributes {graph.cpu = "x86-64-v3"} {
   }
   func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32>
       attributes {graph.plan = #cpu.rows<outer = 0, lanes = 1, units = 1>} {
-    %0 = tensor.empty() : tensor<8xf32>
-    %1 = linalg.softmax dimension(0) ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
-    return %1 : tensor<8xf32>
+    %0 = arith.constant dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : tensor<8xf32>
+    return %0 : tensor<8xf32>
   }
 }
 """
@@ -67,7 +66,7 @@ class InternalErrors(ToolTest):
         )
 
     def test_message(self):
-        done = self.compile_wrongly(UNKNOWN_OP, "kernels")
+        done = self.compile_wrongly(OWN_NUMBERS, "kernels")
         self.assertEqual(done.returncode, 3)
         self.assertEqual(
             done.stderr,
@@ -82,7 +81,7 @@ class InternalErrors(ToolTest):
 
     def test_reproducer(self):
         """The command in the message fails in the same way, also elsewhere."""
-        command = self.compile_wrongly(UNKNOWN_OP, "kernels").stderr.split("\n  ")[1]
+        command = self.compile_wrongly(OWN_NUMBERS, "kernels").stderr.split("\n  ")[1]
         file = self.folder / "model-plan-reproducer.mlir"
         lines = file.read_text().split("\n")
         self.assertEqual(lines[0], "// " + command.strip())
@@ -100,7 +99,7 @@ class InternalErrors(ToolTest):
         """A model elsewhere, whose name and folder must be quoted."""
         folder = self.folder / "my models"
         folder.mkdir()
-        (folder / "a b.mlir").write_text(UNKNOWN_OP)
+        (folder / "a b.mlir").write_text(OWN_NUMBERS)
         done = self.run_tool(
             "graph-compile",
             "my models/a b.mlir",
@@ -139,7 +138,7 @@ class InternalErrors(ToolTest):
         file = self.folder / "model-plan-reproducer.mlir"
         file.write_text("mine")
         for number in (2, 3):
-            done = self.compile_wrongly(UNKNOWN_OP, "kernels")
+            done = self.compile_wrongly(OWN_NUMBERS, "kernels")
             self.assertIn(f"'./model-plan-reproducer-{number}.mlir'", done.stderr)
         self.assertEqual(file.read_text(), "mine")
         self.assertNoLeftovers(
@@ -148,7 +147,7 @@ class InternalErrors(ToolTest):
 
     def test_folder_takes_no_files(self):
         model = self.folder / "model.mlir"
-        model.write_text(UNKNOWN_OP)
+        model.write_text(OWN_NUMBERS)
         done = self.run_tool(
             "graph-compile", model, "--from=kernels", "-o", "x", cwd="/proc"
         )
@@ -161,7 +160,7 @@ class InternalErrors(ToolTest):
         )
 
     def test_phase_llvm(self):
-        (self.folder / "model.mlir").write_text(UNKNOWN_OP)
+        (self.folder / "model.mlir").write_text(OWN_NUMBERS)
         done = self.run_tool(
             "graph-compile", "model.mlir", "--from=kernels", "--emit=llvm"
         )
@@ -185,7 +184,7 @@ class InternalErrors(ToolTest):
         self.assertNoLeftovers("model.mlir", "model-llvm-reproducer.mlir")
 
     def test_wrong_input_is_not_ours(self):
-        wrong = UNKNOWN_OP.replace("units = 1", "units = 0")
+        wrong = OWN_NUMBERS.replace("units = 1", "units = 0")
         self.fails(self.compile_wrongly(wrong, "kernels"), "must be at least 1, found 0")
         wrong = UNKNOWN_INSTRUCTION.replace('"llvm.x86', '"llvm.x87')
         self.fails(self.compile_wrongly(wrong, "llvm"), "kernel 'k' cannot be")

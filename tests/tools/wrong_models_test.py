@@ -139,11 +139,15 @@ class WrongOnnx(WrongModels):
         )
 
     def test_group(self):
-        for group in (-1, 0, 1 << 62):
+        beyond = "graph.conv: groups must be from 1 to 4, the first extent of the "
+        for group, message in (
+            (-1, beyond + "weights 4x3x3x3xf32, found -1"),
+            (0, beyond + "weights 4x3x3x3xf32, found 0"),
+            (1 << 62, "attribute group: 4611686018427387904 is out of range"),
+        ):
             self.onnx(
                 [node("Conv", "x w", "y", name="c", group=group)],
-                'node "c" (Conv): graph.conv: groups must be from 1 to 4, the '
-                f"first extent of the weights 4x3x3x3xf32, found {group}",
+                f'node "c" (Conv): {message}',
                 inputs=(("x", TensorProto.FLOAT, [1, 3, 8, 8]),),
                 constants=[numpy_helper.from_array(np.ones((4, 3, 3, 3), "f"), "w")],
             )
