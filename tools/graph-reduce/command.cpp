@@ -65,9 +65,11 @@ void watchSignals() {
 /// program ends, the shell ends with it; what that has started does so on the
 /// signals above alone.
 [[noreturn]] void becomeShell(const char *script, const char *argument,
-                              bool shows_output) {
+                              bool shows_output, int start) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (char byte; read(start, &byte, 1) != 1)
+    _exit(kCannotRun);
   int nothing = open("/dev/null", O_RDWR);
   dup2(nothing, STDIN_FILENO);
   dup2(shows_output ? STDERR_FILENO : nothing, STDOUT_FILENO);
@@ -106,13 +108,23 @@ CommandEnd runCommand(const std::string &command, const std::string &argument,
   static std::once_flag watched;
   std::call_once(watched, watchSignals);
   std::string script = command + " \"$@\"";
-  pid_t process = fork();
-  if (process == 0)
-    becomeShell(script.c_str(), argument.c_str(), showsOutput);
-  if (process < 0)
+  int start[2]; // The command does, once signals would end it.
+  if (pipe2(start, O_CLOEXEC) != 0)
     return {false, kCannotRun};
-  setpgid(process, process); // Whoever comes first.
-  running = process;
+  pid_t process = fork();
+  if (process == 0) {
+    close(start[1]);
+    becomeShell(script.c_str(), argument.c_str(), showsOutput, start[0]);
+  }
+  if (process > 0) {
+    setpgid(process, process); // Whoever comes first.
+    running = process;
+  }
+  bool isStarted = process > 0 && write(start[1], "", 1) == 1;
+  close(start[0]);
+  close(start[1]);
+  if (!isStarted)
+    return {false, kCannotRun};
   CommandEnd end = waitFor(process, timeout);
   running = 0;
   if (end.timedOut) {
