@@ -32,9 +32,10 @@ readRegularFile(llvm::StringRef path, bool terminated = false);
 llvm::Error writeError(llvm::StringRef path, const llvm::Twine &reason);
 
 /// A file that becomes `path` when it is kept, and nothing before: it has no
-/// name. In file systems without such files it is called PATH.XXXXXXXX.tmp, and
-/// removed with this object and when a signal ends the program; only SIGKILL
-/// leaves it behind.
+/// name, but for the moment in which it replaces an old file, PATH.tinh.tmp. In
+/// file systems without such files it is called PATH.XXXXXXXX.tmp, and removed
+/// with this object and when a signal ends the program; only SIGKILL leaves it
+/// behind.
 class PendingFile {
 public:
   /// Fails if something that is no plain file is at `path`.

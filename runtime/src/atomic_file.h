@@ -8,7 +8,8 @@
 //
 // What a process that is killed at any moment, or a machine that loses power,
 // leaves at a path is what was there before, or all of what was written. Where
-// the file system has files without names, nothing else is left either.
+// the file system has files without names, nothing else is left either, unless
+// that is while an old file is replaced (unnamed_file.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_ATOMIC_FILE_H

@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <string>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -40,10 +41,44 @@ inline int open_unnamed(const std::string &folder, mode_t mode) {
   return -1;
 }
 
+/// Has the folder of a file to itself, but for those that never ask.
+class FolderLock {
+public:
+  /// Others hold it for microseconds; who holds it for longer is another kind
+  /// of program, and is not waited for.
+  explicit FolderLock(const std::string &path) {
+    size_t slash = path.rfind('/');
+    std::string name =
+        slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    folder = open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    constexpr int kTries = 200, kMicroseconds = 5000;
+    for (int i = 0; folder >= 0 && !held && i < kTries; ++i) {
+      held = flock(folder, LOCK_EX | LOCK_NB) == 0;
+      if (!held)
+        usleep(kMicroseconds);
+    }
+  }
+  FolderLock(const FolderLock &) = delete;
+  ~FolderLock() {
+    int error = errno;
+    if (held) // A forked child may have the folder open, too.
+      flock(folder, LOCK_UN);
+    if (folder >= 0)
+      close(folder);
+    errno = error;
+  }
+
+  bool is_held() const { return held; }
+
+private:
+  int folder = -1;
+  bool held = false;
+};
+
 /// Puts it at `path`, in the place of what is there; false, with the reason in
 /// errno, if it cannot. Only a rename replaces a file, so that there is a
-/// second name for a moment, always the same. One process at a time has it, so
-/// that what lies there before has been left by one that was killed.
+/// second name for a moment: always the same, where the folder could be locked,
+/// so that what lies there before has been left by a process that was killed.
 inline bool place_unnamed(int file, const std::string &path) {
   std::string source = unnamed_path(file), name = path + ".tinh.tmp";
   auto link = [&](const std::string &to) {
@@ -54,21 +89,19 @@ inline bool place_unnamed(int file, const std::string &path) {
     return true;
   if (errno != EEXIST)
     return false;
-  size_t slash = path.rfind('/');
-  std::string folder =
-      slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  int lock = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR) {
-  }
+  FolderLock lock(path);
+  struct stat own;
+  if (!lock.is_held() && fstat(file, &own) == 0)
+    name = path + "." + std::to_string(own.st_ino) + ".tinh.tmp";
   unlink(name.c_str());
-  bool placed = link(name) && std::rename(name.c_str(), path.c_str()) == 0;
+  if (!link(name))
+    return false;
+  if (std::rename(name.c_str(), path.c_str()) == 0)
+    return true;
   int error = errno;
-  if (!placed)
-    unlink(name.c_str());
-  if (lock >= 0)
-    close(lock);
+  unlink(name.c_str());
   errno = error;
-  return placed;
+  return false;
 }
 
 } // namespace tinh::runtime

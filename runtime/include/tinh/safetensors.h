@@ -73,8 +73,9 @@ TINH_API tinh_status_t tinh_safetensors_find_metadata(
 
 /* Writes tensors, in this order, and metadata to `path`, whole or not at all:
  * into a file without a name, which is forced to the disk and then takes its
- * own. In file systems that have none, it is called PATH.….tmp before, and a
- * process that is killed leaves it behind. */
+ * own; in the moment in which it replaces an old one it is called
+ * PATH.tinh.tmp. In file systems that have no such files, it is called
+ * PATH.….tmp before, and a process that is killed leaves it behind. */
 TINH_API tinh_status_t tinh_safetensors_write(
     const char *path, const tinh_safetensors_tensor_t *tensors,
     uint32_t num_tensors, const tinh_metadata_t *metadata,
