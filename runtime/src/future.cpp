@@ -13,6 +13,9 @@
 
 #include "error.h"
 
+#include <exception>
+#include <utility>
+
 namespace tinh::runtime {
 
 namespace {
@@ -25,54 +28,56 @@ struct DueCall {
   bool is_of_run;
 };
 
-/// What a thread does about continuations.
-struct Caller {
-  std::vector<DueCall> due;
-  size_t next = 0;        ///< The first one that has not been called.
-  bool is_active = false; ///< It is in one of them: others are left for later.
-  bool is_of_run = false; ///< It is in one of a run.
+/// Calls in their order, and those that are added meanwhile.
+struct DueCalls {
+  std::vector<DueCall> calls;
+  size_t next = 0; ///< The first one that has not been called.
 
+  bool empty() const { return next == calls.size(); }
   DueCall take() {
-    DueCall call = std::move(due[next++]);
-    if (next == due.size()) {
-      due.clear();
+    DueCall call = std::move(calls[next++]);
+    if (empty()) {
+      calls.clear();
       next = 0;
     }
     return call;
   }
 };
 
-thread_local Caller caller;
-
-/// Calls what is due, and leaves nothing behind but what it has found.
-class CallingScope {
-public:
-  CallingScope()
-      : was_active(std::exchange(caller.is_active, true)),
-        was_of_run(caller.is_of_run) {}
-  ~CallingScope() {
-    caller.is_active = was_active;
-    caller.is_of_run = was_of_run;
-  }
-  CallingScope(const CallingScope &) = delete;
-
-  void call(const DueCall &call) const {
-    caller.is_of_run = call.is_of_run;
-    call.continuation(call.status, call.message->c_str());
-  }
-
-private:
-  const bool was_active, was_of_run;
+/// What a thread does about continuations. Lives as long as the thread.
+struct Caller {
+  DueCalls *due = nullptr; ///< Of the continuation that it is in, if it is.
+  bool is_of_run = false;  ///< It is in one of a run.
 };
+
+thread_local constinit Caller caller;
+
+/// Calls all, whatever one of them throws, and then throws the first of that.
+void call_all(DueCalls &due) {
+  DueCalls *outer = std::exchange(caller.due, &due);
+  bool was_of_run = caller.is_of_run;
+  std::exception_ptr thrown;
+  while (!due.empty()) {
+    DueCall call = due.take();
+    caller.is_of_run = call.is_of_run;
+    try {
+      call.continuation(call.status, call.message->c_str());
+    } catch (...) {
+      if (!thrown)
+        thrown = std::current_exception();
+    }
+  }
+  caller.is_of_run = was_of_run;
+  caller.due = outer;
+  if (thrown)
+    std::rethrow_exception(thrown);
+}
 
 } // namespace
 
 void Future::call_due() {
-  if (caller.due.empty())
-    return;
-  CallingScope scope;
-  while (!caller.due.empty())
-    scope.call(caller.take());
+  if (caller.due && !caller.due->empty())
+    call_all(*caller.due);
 }
 
 void Future::prepare_to_wait(const char *what) {
@@ -85,13 +90,15 @@ void Future::prepare_to_wait(const char *what) {
 
 tinh_status_t Future::wait() {
   call_due();
+  if (done()) // In a forked child, nobody would unlock it.
+    return status;
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return done(); });
   return status;
 }
 
 void Future::then(Continuation continuation) {
-  {
+  if (!done()) {
     std::lock_guard lock(mutex);
     if (!done()) {
       continuations.push_back(std::move(continuation));
@@ -119,10 +126,12 @@ void Future::call_continuations() {
   auto message = std::make_shared<const std::string>(text);
   // What a callback of a run brings about keeps the same thread.
   bool is_of_run = !is_user_event() || caller.is_of_run;
+  DueCalls own, &due = caller.due ? *caller.due : own;
+  due.calls.reserve(due.calls.size() + continuations.size());
   for (Continuation &continuation : std::exchange(continuations, {}))
-    caller.due.push_back({std::move(continuation), status, message, is_of_run});
-  if (!caller.is_active)
-    call_due();
+    due.calls.push_back({std::move(continuation), status, message, is_of_run});
+  if (!caller.due)
+    call_all(own);
 }
 
 bool Future::settle(tinh_status_t new_status, std::string message) {

@@ -34,10 +34,10 @@
  *     handle must not be in use while it is released. In a callback, nothing
  *     waits for a run: tinh_future_then says more.
  *   - A child that a program forks has no threads of its parent's. It may use
- *     modules that it has inherited and create contexts of them. What it does
- *     with an inherited context, or with the future of a run that was not done,
- *     gives TINH_INVALID_ARGUMENT; it may release both, which does nothing to
- *     the parent's.
+ *     modules that it has inherited and create contexts of them. What it asks
+ *     of an inherited context, or waits for of a run that was not done, gives
+ *     TINH_INVALID_ARGUMENT; it may release both, which does nothing to the
+ *     parent's.
  *   - Names and other strings belong to the module and live as long as it.
  *
  *===----------------------------------------------------------------------===*/
@@ -416,8 +416,9 @@ typedef void (*tinh_callback_fn)(void *user, tinh_status_t status,
  * callbacks that waited for each other's contexts would do so for ever.
  * Whatever would wait for a run there, of any context, gives TINH_BUSY; that is
  * so in all that the callback brings about, such as the callbacks of a future
- * that it settles. These are called when it has returned: so a chain of futures
- * may have any length. */
+ * that it settles. These are called when it has returned, or waits or polls,
+ * and only then do runs start that waited for that future: so a chain of
+ * futures may have any length. A callback must not throw. */
 TINH_API tinh_status_t tinh_future_then(tinh_future_t *future,
                                         tinh_callback_fn callback, void *user);
 
