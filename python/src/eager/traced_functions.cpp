@@ -86,7 +86,11 @@ public:
   explicit NamedBlock(std::string name) : name(std::move(name)) {}
 
   void enter() { scopes.push_back(std::make_unique<NameScope>(name)); }
-  void exit(nb::args) { scopes.pop_back(); }
+  void exit(nb::args) {
+    if (scopes.empty())
+      throw nb::value_error("the scope has not been entered");
+    scopes.pop_back();
+  }
 
 private:
   std::string name;

@@ -22,16 +22,23 @@ struct Registry {
   std::vector<Engine *> given_up;
 };
 
-Registry &registry() {
-  static auto *only = new Registry; // Outlives what the interpreter destroys.
-  return *only;
-}
-
 /// On a thread of the runtime, in a callback.
 thread_local bool in_callback = false;
 
 /// Of all engines: that have been asked for and have not returned.
 std::atomic<uint32_t> callbacks = 0;
+
+Registry &registry() {
+  static auto *only = [] {
+    // A forked child has none of the threads that its end would wait for.
+    pthread_atfork(nullptr, nullptr, [] {
+      callbacks = 0;
+      forget_threads();
+    });
+    return new Registry; // Outlives what the interpreter destroys.
+  }();
+  return *only;
+}
 
 void end_given_up() {
   if (in_callback)
@@ -76,18 +83,24 @@ void Engine::keep(Future future, Run run) {
 }
 
 void Engine::notify(const Future &future, std::function<void()> callback) {
+  auto call = [callback = std::move(callback)](tinh_status_t,
+                                               const char *) mutable {
+    PyGILState_STATE state = PyGILState_Ensure();
+    bool was_in_callback = std::exchange(in_callback, true);
+    callback();
+    callback = nullptr; // What it refers to goes with the GIL held.
+    in_callback = was_in_callback;
+    PyGILState_Release(state);
+    --callbacks;
+    callbacks.notify_all();
+  };
   ++callbacks;
-  future.then(
-      [callback = std::move(callback)](tinh_status_t, const char *) mutable {
-        PyGILState_STATE state = PyGILState_Ensure();
-        bool was_in_callback = std::exchange(in_callback, true);
-        callback();
-        callback = nullptr; // What it refers to goes with the GIL held.
-        in_callback = was_in_callback;
-        PyGILState_Release(state);
-        --callbacks;
-        callbacks.notify_all();
-      });
+  try {
+    future.then(std::move(call));
+  } catch (...) {
+    --callbacks;
+    throw;
+  }
 }
 
 void Engine::closeAll() {

@@ -65,6 +65,9 @@ private:
 void PythonFuture::wait(std::optional<double> timeout) const {
   if (future.done())
     return;
+  if (Engine::isInCallback())
+    throw Error(TINH_BUSY, "waiting for a run would block a callback of a run, "
+                           "whose thread other runs may need");
   struct Signal {
     std::mutex mutex;
     std::condition_variable condition;
@@ -162,7 +165,7 @@ void bind_future(nb::module_ &module) {
       .def(
           "add_done_callback", &add_done_callback, nb::arg("callback"),
           "Calls `callback(future)` once the run has ended, on another thread\n"
-          "or, if it has already, here. It must not wait for the model.")
+          "or, if it has already, here. It must not wait for a run.")
       .def("__await__", &await);
 }
 

@@ -52,6 +52,8 @@ WithGil::~WithGil() {
     PyGILState_Release(state);
 }
 
+void forget_threads() { returning = 0; }
+
 void close_gil() {
   last = std::this_thread::get_id();
   is_closed = true;

@@ -57,6 +57,9 @@ template <typename Wait> auto without_gil(const Wait &wait) {
 /// one is about to. To be called with the GIL held, by the main thread.
 void close_gil();
 
+/// In a forked child: none of the others is there.
+void forget_threads();
+
 /// Whether the interpreter is about to end, for threads but the main one.
 bool is_gil_closed();
 
