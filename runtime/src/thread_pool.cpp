@@ -39,6 +39,7 @@ ThreadPool::ThreadPool(const Options &options)
       parts(new Part[options.num_workers]),
       shares(new Share[options.num_workers]) {
   try {
+    threads.reserve(options.num_workers); // No thread must get lost.
     for (uint32_t worker = 1; worker < options.num_workers; ++worker)
       threads.push_back(start_thread("thread " + std::to_string(worker + 1) +
                                          " of " +

@@ -33,7 +33,8 @@ int64_t trace_clock() {
 /// A pipe or a device, which cannot be written as a whole.
 static bool is_stream(const std::string &path) {
   struct stat status;
-  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+         !S_ISDIR(status.st_mode);
 }
 
 static void write_stream(const std::string &path, const std::string &text) {
@@ -53,8 +54,13 @@ static void write_stream(const std::string &path, const std::string &text) {
 Trace::Trace(std::string path, uint32_t num_workers)
     : path(std::move(path)), start(trace_clock()), workers(num_workers) {
   // So that an unwritable path is told before the runs, not after.
-  if (!this->path.empty() && !is_stream(this->path))
+  if (this->path.empty())
+    return;
+  if (!is_stream(this->path))
     AtomicFile(this->path);
+  else if (access(this->path.c_str(), W_OK) != 0)
+    throw Error(TINH_IO_ERROR,
+                "cannot write '" + this->path + "': " + errno_text(errno));
 }
 
 void Trace::drop(Track &track, uint64_t run, uint64_t count) {

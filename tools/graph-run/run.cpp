@@ -134,8 +134,8 @@ Module load_module(const RunOptions &options) {
   return module.with_weights(options.load_weights);
 }
 
-void check_trace() {
-  if (*tinh_last_error())
+void check_trace(const RunOptions &options) {
+  if (!options.trace.empty() && *tinh_last_error())
     throw UserError(tinh_last_error());
 }
 
@@ -209,7 +209,7 @@ static Timings measure(const RunOptions &options, const Module &module,
     if (context.info().uses_cuda && !wanted.check_numerics)
       timings.gpu_ms = context.cuda_time();
   }
-  check_trace();
+  check_trace(options);
   return timings;
 }
 
@@ -220,10 +220,10 @@ void run(const RunOptions &options) {
                         : print_module(module.handle());
   uint32_t function = module.find_function(options.function);
   auto outputs = module.outputs(function);
+  Inputs inputs(options, module.inputs(function));
   std::optional<OutputFolder> folder; // Rather fail before the runs.
   if (!options.output_dir.empty())
     folder.emplace(options.output_dir, outputs);
-  Inputs inputs(options, module.inputs(function));
   std::vector<Slot> slots;
   for (uint32_t i = 0; i < options.in_flight; ++i)
     slots.emplace_back(outputs);

@@ -21,7 +21,7 @@ Module load_module(const RunOptions &options);
 
 /// Throws UserError if the trace of a context that is gone could not be
 /// written. No other call may have failed on this thread.
-void check_trace();
+void check_trace(const RunOptions &options);
 
 } // namespace tinh::tools
 

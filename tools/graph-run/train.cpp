@@ -187,8 +187,11 @@ private:
   /// If the targets are classes, how many the model tells apart. The target is
   /// what a prediction does without.
   void find_classes(const Module &module) {
-    uint32_t predict = 0;
-    if (tinh_module_find_function(module.handle(), "predict", &predict))
+    uint32_t predict = 0, count = module.info().num_functions;
+    while (predict < count &&
+           std::string_view(module.function_info(predict).name) != "predict")
+      ++predict;
+    if (predict == count)
       return;
     std::set<std::string> others;
     for (const tinh_tensor_info_t &input : module.inputs(predict))
@@ -420,7 +423,7 @@ void train(const RunOptions &options) {
     if (!options.save_state.empty())
       context.save_state(options.save_state);
   }
-  check_trace();
+  check_trace(options);
 }
 
 } // namespace tinh::tools
