@@ -58,7 +58,7 @@ A Cast to them keeps the lowest bits, a QuantizeLinear limits. Those of `FLOAT8E
 CastLike, QuantizeLinear and DequantizeLinear; what would compute with them is refused.
 
 Random numbers follow from a node's `seed` or, without one, from its name: they are
-the same in each run and on each machine. Those of a Dropout, in a model that is
+the same in each run, on each machine and in each iteration of a loop. Those of a Dropout, in a model that is
 [trained](training.md#dropout), are new in each step.
 
 ONNX's own tests of single nodes say how complete an op is:
@@ -232,7 +232,7 @@ def onnx_document(root):
     yield ONNX_HEADER
     yield "| family | ops |\n|---|---|"
     for path in sorted((root / "compiler/Import/onnx/ops").glob("*.cpp")):
-        entry = r'\{"([\w.]+)", (\d+), \d+, -?\d+, '
+        entry = r'\{"([\w.]+)",\s+(\d+),\s+\d+,\s+-?\d+,\s'
         entries = re.findall(entry, path.read_text())
         ops = ", ".join(f"{name} ({since})" for name, since in entries)
         if ops:

@@ -63,10 +63,11 @@ NamedAttribute nameAttribute(Builder &builder, StringRef name) {
 /// The domain that is imported twice; nothing if none is.
 template <typename Imports>
 std::optional<std::string> repeatedDomain(const Imports &imports) {
-  llvm::StringSet<> seen;
+  llvm::StringMap<int64_t> seen;
   for (const auto &import : imports) {
     std::string domain = normaliseDomain(import.domain());
-    if (!seen.insert(domain).second)
+    auto [known, isNew] = seen.try_emplace(domain, import.version());
+    if (!isNew && known->second != import.version())
       return domain.empty() ? "ai.onnx" : domain;
   }
   return std::nullopt;
@@ -75,7 +76,7 @@ std::optional<std::string> repeatedDomain(const Imports &imports) {
 /// What the model defines twice; empty if there is nothing.
 std::string describeRepeated(const ::onnx::ModelProto &model) {
   if (auto domain = repeatedDomain(model.opset_import()))
-    return "the model imports the operator set " + *domain + " twice";
+    return "the model imports two versions of the operator set " + *domain;
   llvm::StringSet<> seen;
   for (const auto &function : model.functions()) {
     std::string domain = normaliseDomain(function.domain());
@@ -86,8 +87,8 @@ std::string describeRepeated(const ::onnx::ModelProto &model) {
     if (!seen.insert(name).second)
       return "the model defines the function " + name + " twice";
     if (auto repeated = repeatedDomain(function.opset_import()))
-      return "the function " + name + " imports the operator set " + *repeated +
-             " twice";
+      return "the function " + name +
+             " imports two versions of the operator set " + *repeated;
   }
   return "";
 }

@@ -68,10 +68,25 @@ StringRef attributeType(const Schema &schema, StringRef name) {
   return "";
 }
 
-/// Whether an integer attribute is no size, count, axis or the like.
+/// Whether an integer attribute is no size, count, axis or the like, but an
+/// element of a tensor, a label or a place that is clamped.
 bool isAnyNumber(StringRef name) {
-  static constexpr StringLiteral kNames[] = {
-      "end", "ends", "seed", "start", "starts", "value_int", "value_ints"};
+  static constexpr StringLiteral kNames[] = {"end",
+                                             "ends",
+                                             "ignore_index",
+                                             "seed",
+                                             "start",
+                                             "starts",
+                                             "value_int",
+                                             "value_ints",
+                                             "cats_int64s",
+                                             "classlabels_int64s",
+                                             "classlabels_ints",
+                                             "default_int64",
+                                             "imputed_value_int64s",
+                                             "keys_int64s",
+                                             "replaced_value_int64",
+                                             "values_int64s"};
   return llvm::is_contained(kNames, name);
 }
 

@@ -106,14 +106,17 @@ Value ForestBuilder::leaves() {
   if (!depth || forest.roots.empty())
     return b.fail("the nodes of the trees lead to none, or in a circle");
   for (const TreeNode &node : forest.nodes)
-    if (node.feature < 0 || node.feature >= b.shape(x)[1])
+    if (node.mode != kLeaf &&
+        (node.feature < 0 || node.feature >= b.shape(x)[1]))
       return b.fail("a node looks at feature " + Twine(node.feature) +
                     " of an input " + graph::shapeToString(x.getType()));
   Value at = b.broadcast(b.constantInts({1, trees()}, forest.roots),
                          {rows(), trees()});
   if (*depth == 0)
     return at;
-  features = integers([](const TreeNode &node) { return node.feature; });
+  features = integers([](const TreeNode &node) {
+    return node.mode == kLeaf ? 0 : node.feature;
+  });
   SmallVector<double> values;
   Ints next, goOn;
   bool isMixed = false, hasMissing = false;

@@ -31,10 +31,11 @@ using Predicate = graph::ComparePredicate;
 /// or up to three attributes.
 struct FusedActivation {
   std::string name;
-  SmallVector<double, 3> parameters;
+  SmallVector<std::optional<double>, 3> parameters;
 
+  bool has(size_t i) const { return i < parameters.size() && parameters[i]; }
   double parameter(size_t i, double otherwise) const {
-    return i < parameters.size() ? parameters[i] : otherwise;
+    return has(i) ? *parameters[i] : otherwise;
   }
 };
 
@@ -44,8 +45,10 @@ FusedActivation readFusedActivation(NodeBuilder &b) {
     a.parameters.assign(list->floats().begin(), list->floats().end());
   for (StringRef name :
        {"activation_alpha", "activation_beta", "activation_gamma"})
-    if (b.hasAttribute(name))
-      a.parameters.push_back(b.floatAttribute(name, 0));
+    if (!b.attribute("activation_params", AttributeProto::FLOATS))
+      a.parameters.push_back(b.hasAttribute(name)
+                                 ? std::optional(b.floatAttribute(name, 0))
+                                 : std::nullopt);
   return a;
 }
 
@@ -65,7 +68,7 @@ Value activateFused(NodeBuilder &b, const FusedActivation &a, Value y) {
   if (a.name == "LeakyRelu")
     return b.where(b.compare(Predicate::Less, y, zero),
                    b.mul(y, number(0, 0.01f)), y);
-  if (a.name == "Clip" && a.parameters.size() == 2)
+  if (a.name == "Clip" && a.has(0) && a.has(1))
     return b.clamp(y, number(0, 0), number(1, 0));
   if (a.name == "HardSigmoid" || a.name == "HardSwish") {
     bool isSwish = a.name == "HardSwish";

@@ -124,9 +124,15 @@ Value linearScores(NodeBuilder &b, int64_t targets) {
                  : y;
 }
 
+/// Scores and features that are results are f32, whatever the input is.
+Value asFloats(NodeBuilder &b, Value x) {
+  return b.cast(x, b.graph.raw().getF32Type());
+}
+
 Results linearRegressor(NodeBuilder &b) {
   Value y = linearScores(b, b.intAttribute("targets", 1));
-  return {transformScores(b, y, b.stringAttribute("post_transform", "NONE"))};
+  return {asFloats(
+      b, transformScores(b, y, b.stringAttribute("post_transform", "NONE")))};
 }
 
 /// The class of the largest score. One score is that of the second of two
@@ -158,13 +164,14 @@ Results linearClassifier(NodeBuilder &b) {
                      Twine(labels.size()))};
     Value best =
         b.create<graph::ArgmaxOp>({scores}, {b.attr("axis", int64_t(1))});
-    return {labelsOf(b, best, labels), scores};
+    return {labelsOf(b, best, labels), asFloats(b, scores)};
   }
   Value threshold = b.scalarLike(scores, transform == "NONE" ? 0 : 0.5);
   Value isHit = b.compare(Predicate::GreaterEqual, scores, threshold);
   Value hit =
       b.cast(b.reshape(isHit, b.shape(scores)[0]), b.graph.raw().getI64Type());
-  return {labelsOf(b, hit, {0, labels.empty() ? 1 : labels.front()}), scores};
+  return {labelsOf(b, hit, {0, labels.empty() ? 1 : labels.front()}),
+          asFloats(b, scores)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,8 +195,9 @@ Results scaler(NodeBuilder &b) {
     x = b.cast(x, b.graph.raw().getF32Type());
   Value centred =
       b.sub(x, alongFeatures(b, x, "offset", floatsAttribute(b, "offset")));
-  return {b.mul(centred,
-                alongFeatures(b, x, "scale", floatsAttribute(b, "scale")))};
+  return {
+      asFloats(b, b.mul(centred, alongFeatures(b, x, "scale",
+                                               floatsAttribute(b, "scale"))))};
 }
 
 Results normalizer(NodeBuilder &b) {
@@ -205,7 +213,7 @@ Results normalizer(NodeBuilder &b) {
   else
     return {b.fail("attribute norm: expected MAX, L1 or L2, found \"" + norm +
                    "\"")};
-  return {b.div(x, b.max(size, b.scalarLike(size, 1e-30)))};
+  return {asFloats(b, b.div(x, b.max(size, b.scalarLike(size, 1e-30))))};
 }
 
 Results imputer(NodeBuilder &b) {
@@ -275,7 +283,7 @@ Results featureVectorizer(NodeBuilder &b) {
                                b.attr("high", ArrayRef<int64_t>{0, missing}),
                                b.attr("mode", mode)}));
   }
-  return {b.concat(parts, 1)};
+  return {asFloats(b, b.concat(parts, 1))};
 }
 
 /// 1 for the category that an element is, along a new last dimension.
@@ -294,39 +302,64 @@ Results oneHotEncoder(NodeBuilder &b) {
   return {b.cast(isOne, b.graph.raw().getF32Type())};
 }
 
-/// The keys or values of a LabelEncoder: numbers of the first attribute that
-/// is there.
-std::optional<std::pair<Type, SmallVector<double>>>
-readTable(NodeBuilder &b, const std::string &prefix) {
-  if (b.hasAttribute(prefix + "_floats"))
-    return std::pair<Type, SmallVector<double>>(
-        b.graph.raw().getF32Type(), floatsAttribute(b, prefix + "_floats"));
-  if (b.hasAttribute(prefix + "_int64s")) {
-    Ints integers = b.intsAttribute(prefix + "_int64s");
-    return std::pair<Type, SmallVector<double>>(
-        b.graph.raw().getI64Type(),
-        SmallVector<double>(integers.begin(), integers.end()));
+/// The keys or values of a LabelEncoder.
+struct Table {
+  Type element;
+  SmallVector<double> numbers;
+  Ints integers; ///< In their place, of i64.
+
+  size_t size() const {
+    return element.isInteger(64) ? integers.size() : numbers.size();
   }
-  if (auto *a = b.attribute(prefix + "_tensor", AttributeProto::TENSOR))
-    if (Value value = b.tensor(a->t()))
-      if (auto known = b.graph.constantOf(value))
-        return std::pair<Type, SmallVector<double>>(b.element(value),
-                                                    denseToDoubles(*known));
+  Value constant(NodeBuilder &b) const {
+    auto count = static_cast<int64_t>(size());
+    return element.isInteger(64) ? b.constantInts({count}, integers)
+                                 : b.constantFloats(element, count, numbers);
+  }
+};
+
+/// Those of a tensor, if it is small enough to be known.
+std::optional<Table> tableOf(NodeBuilder &b, const AttributeProto *attribute) {
+  Value value = attribute ? b.tensor(attribute->t()) : Value();
+  auto known = value ? b.graph.constantOf(value) : std::nullopt;
+  if (!known)
+    return std::nullopt;
+  Table table{b.element(value), {}, {}};
+  if (table.element.isInteger(64))
+    for (int64_t number : known->getValues<int64_t>())
+      table.integers.push_back(number);
+  else
+    table.numbers = denseToDoubles(*known);
+  return table;
+}
+
+/// The first attribute of these that is there.
+std::optional<Table> readTable(NodeBuilder &b, const std::string &prefix) {
+  if (b.hasAttribute(prefix + "_floats"))
+    return Table{
+        b.graph.raw().getF32Type(), floatsAttribute(b, prefix + "_floats"), {}};
+  if (b.hasAttribute(prefix + "_int64s"))
+    return Table{
+        b.graph.raw().getI64Type(), {}, b.intsAttribute(prefix + "_int64s")};
+  if (auto table =
+          tableOf(b, b.attribute(prefix + "_tensor", AttributeProto::TENSOR)))
+    return table;
   b.fail("labels that are strings, or more than a thousand in a tensor, are "
          "not supported; expected " +
          prefix + "_int64s or " + prefix + "_floats");
   return std::nullopt;
 }
 
-double defaultLabel(NodeBuilder &b, Type element) {
-  if (auto *a = b.attribute("default_tensor", AttributeProto::TENSOR))
-    if (Value value = b.tensor(a->t()))
-      if (auto known = b.graph.constantOf(value);
-          known && known->getNumElements() == 1)
-        return denseToDoubles(*known).front();
-  return isa<FloatType>(element)
-             ? b.floatAttribute("default_float", -0.0)
-             : static_cast<double>(b.intAttribute("default_int64", -1));
+void addDefault(NodeBuilder &b, Table &table) {
+  auto given =
+      tableOf(b, b.attribute("default_tensor", AttributeProto::TENSOR));
+  bool isGiven = given && given->size() == 1 && given->element == table.element;
+  if (table.element.isInteger(64))
+    table.integers.push_back(isGiven ? given->integers.front()
+                                     : b.intAttribute("default_int64", -1));
+  else
+    table.numbers.push_back(isGiven ? given->numbers.front()
+                                    : b.floatAttribute("default_float", -0.0));
 }
 
 /// Each element replaced by the value of its key, or by a default.
@@ -336,20 +369,19 @@ Results labelEncoder(NodeBuilder &b) {
   auto values = keys ? readTable(b, "values") : std::nullopt;
   if (!values)
     return {Value()};
-  auto count = static_cast<int64_t>(keys->second.size());
-  if (keys->first != b.element(x) || count < 1 ||
-      values->second.size() != keys->second.size())
+  auto count = static_cast<int64_t>(keys->size());
+  if (keys->element != b.element(x) || count < 1 ||
+      values->size() != keys->size())
     return {b.fail("expected as many keys as values, of the type of the input "
                    "elements, found " +
-                   Twine(count) + " and " + Twine(values->second.size()))};
-  values->second.push_back(defaultLabel(b, values->first));
+                   Twine(count) + " and " + Twine(values->size()))};
+  addDefault(b, *values);
   Ints shape(b.shape(x));
   shape.push_back(1);
   Value key = b.reshape(x, shape);
-  Value isKey = b.compare(Predicate::Equal, key,
-                          b.constantFloats(keys->first, count, keys->second));
-  if (isa<FloatType>(keys->first)) // NaN is a key, too.
-    for (auto [i, value] : llvm::enumerate(keys->second))
+  Value isKey = b.compare(Predicate::Equal, key, keys->constant(b));
+  if (isa<FloatType>(keys->element)) // NaN is a key, too.
+    for (auto [i, value] : llvm::enumerate(keys->numbers))
       if (std::isnan(value)) {
         Value here = b.compare(Predicate::Equal, b.iota(count),
                                b.scalar(b.graph.raw().getI64Type(), i));
@@ -361,8 +393,7 @@ Results labelEncoder(NodeBuilder &b) {
   Type i64 = b.graph.raw().getI64Type();
   Value place = b.where(isKey, b.iota(count), b.scalar(i64, count));
   place = b.reduce(Kind::Min, place, b.rank(x), /*keepdims=*/false);
-  return {b.gather(b.constantFloats(values->first, count + 1, values->second),
-                   place, 0)};
+  return {b.gather(values->constant(b), place, 0)};
 }
 
 } // namespace

@@ -173,9 +173,7 @@ Results treeEnsembleRegressor(NodeBuilder &b) {
   Value y = scoreForest(b, *forest, b.intAttribute("n_targets", 1), *how);
   y = addBase(b, y, numbersAttribute(b, "base_values"));
   y = transformScores(b, y, b.stringAttribute("post_transform", "NONE"));
-  return {y && !b.element(b.input(0)).isF64()
-              ? b.cast(y, b.graph.raw().getF32Type())
-              : y};
+  return {b.cast(y, b.graph.raw().getF32Type())};
 }
 
 /// Scores of two classes of that of one: its opposite is the first. Weights
@@ -225,9 +223,10 @@ Results treeEnsembleClassifier(NodeBuilder &b) {
                              b.shape(scores)[0]);
   Ints two = classes == 2 ? labels : Ints{0, labels.front()};
   Value y = labelsOf(b, b.cast(isSecond, b.graph.raw().getI64Type()), two);
-  bool isProbability = isPositive && transform == "NONE";
-  return {y,
-          transformScores(b, scoresOfTwo(b, scores, isProbability), transform)};
+  // ONNX Runtime leaves probabilities as they are, but for PROBIT.
+  Value both = scoresOfTwo(b, scores, isPositive);
+  bool isDone = isPositive && transform != "PROBIT";
+  return {y, isDone ? both : transformScores(b, both, transform)};
 }
 
 /// A node that looks whether a feature is one of several numbers, as nodes that
