@@ -103,7 +103,8 @@ uint64_t operationsOf(Operation *kernel) {
 class Outliner {
 public:
   explicit Outliner(ModuleOp module)
-      : module(module), builder(module), budget(storedConstants(module)) {}
+      : module(module), builder(module),
+        budget(storedConstants(module), ConstantBudget::kKept) {}
 
   /// Returns the number of dispatches in @init.
   int64_t run();
@@ -116,6 +117,7 @@ private:
   void addWeight(Value initValue);
   bool isConstant(Operation &op);
   bool isAffordable(graph::DispatchOp op);
+  Operation *copyForInit(Operation &op);
   void outline(Operation &op);
   bool isKept(Operation &op);
   void readWeights();
@@ -173,6 +175,11 @@ bool Outliner::isConstant(Operation &op) {
 
 /// Whether what a dispatch makes is kept, or is made in each run.
 bool Outliner::isAffordable(graph::DispatchOp op) {
+  Operation *copy = copyForInit(*op);
+  bool isKnown = computations.contains(copy); // Of another function.
+  copy->erase();
+  if (isKnown)
+    return true;
   uint64_t bytes = 0;
   for (Type type : op->getResultTypes())
     bytes += graph::tensorSize(type);
@@ -187,6 +194,14 @@ Value Outliner::argumentFor(TypedAttr value, Location location) {
   return argument;
 }
 
+/// Of values of @init, and in no block.
+Operation *Outliner::copyForInit(Operation &op) {
+  IRMapping mapping;
+  for (Value operand : op.getOperands())
+    mapping.map(operand, inInit.at(operand));
+  return op.clone(mapping);
+}
+
 void Outliner::outline(Operation &op) {
   outlined.push_back(&op);
   outlinedSet.insert(&op);
@@ -195,10 +210,7 @@ void Outliner::outline(Operation &op) {
         argumentFor(constant.getValue(), constant.getLoc());
     return;
   }
-  IRMapping mapping;
-  for (Value operand : op.getOperands())
-    mapping.map(operand, inInit.at(operand));
-  Operation *copy = op.clone(mapping);
+  Operation *copy = copyForInit(op);
   auto [same, isNew] = computations.insert(copy);
   if (isNew)
     init.getBody().front().push_back(copy);

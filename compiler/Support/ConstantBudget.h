@@ -20,9 +20,14 @@ namespace tinh {
 
 class ConstantBudget {
 public:
-  /// For constants of so many bytes as they are stored.
-  explicit ConstantBudget(uint64_t stored)
-      : bytes(kFreeBytes + kTimesStored * stored) {}
+  /// How many times the bytes of the constants, as they are stored, results may
+  /// have: those that are kept, as weights of 4 bits become floats, in several
+  /// layouts; and all on the way to them, most of which fusion does away with.
+  static constexpr uint64_t kKept = 64, kComputed = 1024;
+
+  ConstantBudget(uint64_t stored, uint64_t times)
+      : bytes(kFreeBytes + times * stored),
+        work(kFreeWork + kTimesWork * stored) {}
 
   /// Takes what it costs to compute something, unless that is more than what is
   /// left.
@@ -38,11 +43,12 @@ public:
   static constexpr uint64_t kMostFolded = uint64_t(1) << 22;
 
 private:
-  /// A mask of 8192 by 8192 floats; weights of 4 bits become floats, in several
-  /// layouts.
-  static constexpr uint64_t kFreeBytes = uint64_t(256) << 20, kTimesStored = 64;
+  /// A mask of 8192 by 8192 floats.
+  static constexpr uint64_t kFreeBytes = uint64_t(256) << 20;
+  /// Some seconds, on all cores; and what it takes to unpack and pack weights.
+  static constexpr uint64_t kFreeWork = uint64_t(1) << 40, kTimesWork = 256;
 
-  uint64_t bytes, work = uint64_t(1) << 40; // Some seconds, on all cores.
+  uint64_t bytes, work;
 };
 
 } // namespace tinh

@@ -23,16 +23,19 @@ namespace tinh::transforms {
 
 bool isConstantExpression(Value value) {
   // Patterns ask this of each op, and each would look at all ops before it.
-  constexpr size_t kMostOps = 64;
+  // Constants and views are many where experts are put side by side.
+  constexpr size_t kMostOps = 64, kMostValues = 1024;
   SmallVector<Value> pending = {value};
   llvm::SmallDenseSet<Value, 16> seen;
+  size_t count = 0;
   while (!pending.empty()) {
     Value next = pending.pop_back_val();
     if (!seen.insert(next).second)
       continue;
-    if (seen.size() > kMostOps)
-      return false;
     Operation *op = next.getDefiningOp();
+    count += !isa_and_nonnull<graph::ConstantOp, graph::ReshapeOp>(op);
+    if (count > kMostOps || seen.size() > kMostValues)
+      return false;
     if (!op || op->getNumRegions() != 0 ||
         (op->getNumOperands() == 0 &&
          !isa<graph::ConstantOp, graph::IotaOp>(op)))
@@ -62,7 +65,7 @@ static uint64_t bytesToCompute(Operation *op,
 
 DenseSet<Operation *> findConstantOps(func::FuncOp function) {
   DenseSet<Operation *> constants, spread;
-  ConstantBudget budget(storedConstants(function));
+  ConstantBudget budget(storedConstants(function), ConstantBudget::kComputed);
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     auto isConstant = [&](Value operand) {
       return constants.contains(operand.getDefiningOp());

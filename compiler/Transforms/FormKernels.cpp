@@ -467,8 +467,8 @@ struct FormKernelsPass : impl::FormKernelsBase<FormKernelsPass> {
 } // namespace
 
 KernelCounts formKernels(func::FuncOp function, bool fuse, bool remarks) {
-  DenseSet<Operation *> constantOps = findConstantOps(function), dequantizers;
   spreadInRuns(function);
+  DenseSet<Operation *> constantOps = findConstantOps(function), dequantizers;
   function.walk([&](MatmulOp op) {
     if (fuse)
       dequantizers.insert_range(quantizedWeightsOf(op));

@@ -24,7 +24,7 @@ uint64_t storedConstants(func::FuncOp function) {
 }
 
 void spreadInRuns(func::FuncOp function) {
-  ConstantBudget budget(storedConstants(function));
+  ConstantBudget budget(storedConstants(function), ConstantBudget::kComputed);
   SmallVector<graph::ConstantOp> constants(
       function.getOps<graph::ConstantOp>());
   for (graph::ConstantOp constant : constants) {

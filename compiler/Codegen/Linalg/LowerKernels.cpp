@@ -67,10 +67,13 @@ bool isNumber(ConstantOp constant) {
   return type.getNumElements() == 1 && isSplat(constant);
 }
 
-/// Whether scalar formulas alone read `value`.
+/// Whether scalar formulas alone read `value`, whose code is the same whatever
+/// it is: not a power or a bound, and no scale or zero point.
 bool isReadByFormulas(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *user) {
-    return user->hasTrait<graph::ElementwiseOpTrait>();
+    return user->hasTrait<graph::ElementwiseOpTrait>() &&
+           !isa<graph::PowOp, graph::MaxOp, graph::MinOp, graph::QuantizeOp,
+                graph::DequantizeOp>(user);
   });
 }
 
@@ -136,7 +139,7 @@ std::optional<Form> formOf(KernelOp kernel) {
 
 /// Kernels of which there are many that differ in their numbers alone.
 DenseSet<Operation *> findAlike(ArrayRef<KernelOp> kernels) {
-  constexpr size_t kMostAlike = 32;
+  constexpr size_t kMostAlike = 256; // Networks have fewer layers.
   struct Group {
     SmallVector<Operation *, 1> kernels;
     std::set<size_t> numbers;
