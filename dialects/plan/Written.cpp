@@ -39,16 +39,20 @@ void Written::addCommon(ArrayRef<BufferAttr> one, ArrayRef<BufferAttr> other) {
 bool Written::covers(BufferAttr buffer, ArrayRef<int64_t> lengths) const {
   for (unsigned depth = buffer.getStrides().size() + 1; depth-- > 0;) {
     BufferAttr wanted = *allIterations(buffer, lengths, depth);
-    SmallVector<BufferAttr> parts;
+    SmallVector<BufferAttr> parts; // The last first.
+    auto coverAll = [&] {
+      SmallVector<BufferAttr> inOrder(llvm::reverse(parts));
+      return plan::covers(inOrder, wanted);
+    };
     // What is read has mostly been written not long before.
     for (BufferAttr other : llvm::reverse(written)) {
       if (other.getStrides() != wanted.getStrides() || !other.overlaps(wanted))
         continue;
       parts.push_back(other);
-      if (llvm::isPowerOf2_64(parts.size()) && plan::covers(parts, wanted))
+      if (llvm::isPowerOf2_64(parts.size()) && coverAll())
         return true;
     }
-    if (plan::covers(parts, wanted))
+    if (coverAll())
       return true;
   }
   return false;

@@ -113,6 +113,11 @@ IndexRanges::infer(Operation *op,
                    function_ref<IntegerValueRange(Value)> of) const {
   Value result = op->getResult(0);
   IntegerValueRange range = IntegerValueRange::getMaxRange(result);
+  // What a file says of overflow need not be so.
+  auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  if (flags &&
+      flags.getOverflowAttr().getValue() != arith::IntegerOverflowFlags::none)
+    return range;
   auto inferable = dyn_cast<InferIntRangeInterface>(op);
   if (!inferable || !llvm::all_of(op->getOperands(), isInteger))
     return range;
