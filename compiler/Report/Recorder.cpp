@@ -151,7 +151,10 @@ private:
          llvm::zip(op.getResults(), yield->getOperands()))
       if (auto known = numbers.find(value); known != numbers.end()) {
         Numbers all = known->second;
-        llvm::append_range(numbers[result], all);
+        Numbers &list = numbers[result];
+        llvm::copy_if(all, std::back_inserter(list), [&](uint32_t number) {
+          return !llvm::is_contained(list, number);
+        });
       }
   }
 

@@ -310,14 +310,15 @@ AtScope::~AtScope() { eager::placeOfScope = previous; }
 
 static thread_local std::vector<std::string> openScopes;
 
-NameScope::NameScope(const std::string &name) : entered(!name.empty()) {
-  if (entered)
+NameScope::NameScope(const std::string &name) : outer(openScopes.size()) {
+  if (!name.empty())
     openScopes.push_back(name);
 }
 
+/// Scopes of generators may end in any order, and on any thread.
 NameScope::~NameScope() {
-  if (entered)
-    openScopes.pop_back();
+  if (openScopes.size() > outer)
+    openScopes.resize(outer);
 }
 
 std::string eager::scopedName(std::string_view name) {

@@ -61,7 +61,7 @@ public:
   NameScope &operator=(const NameScope &) = delete;
 
 private:
-  bool entered;
+  size_t outer; ///< Scopes that were open.
 };
 
 //===----------------------------------------------------------------------===//
