@@ -110,14 +110,14 @@ TEST(Inputs, DependOnNameAndTypeAlone) {
 
 TEST(Inputs, MemoryIsNamed) {
   tinh_tensor_info_t huge = tensor("y", TINH_DTYPE_F32);
-  for (huge.size = uint64_t(1) << 50; huge.size; huge.size <<= 4)
-    try {
-      allocate(huge, "output");
-      FAIL();
-    } catch (const UserError &error) {
-      EXPECT_EQ(error.what(), "cannot allocate " + std::to_string(huge.size) +
-                                  " bytes for the output 'y' (f32 10x100)");
-    }
+  huge.size = uint64_t(1) << 63; // Sanitizers abort where a system refuses.
+  try {
+    allocate(huge, "output");
+    FAIL();
+  } catch (const UserError &error) {
+    EXPECT_STREQ(error.what(), "cannot allocate 9223372036854775808 bytes for "
+                               "the output 'y' (f32 10x100)");
+  }
 }
 
 TEST(Inputs, FilesAreOfOneTensor) {
