@@ -84,6 +84,7 @@ void bind_function(nb::module_ &module) {
 class NamedBlock {
 public:
   explicit NamedBlock(std::string name) : name(std::move(name)) {}
+  NamedBlock(const NamedBlock &) = delete;
 
   void enter() { scopes.push_back(std::make_unique<NameScope>(name)); }
   void exit(nb::args) {
