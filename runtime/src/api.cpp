@@ -360,7 +360,7 @@ tinh_status_t tinh_context_run_with(tinh_context_t *context, uint32_t function,
   return guarded([&] {
     Arguments arguments = check_arguments(context, function, inputs, num_inputs,
                                           outputs, num_outputs, options);
-    Future::prepare_to_wait("a run");
+    Future::prepare_to_run(context->executor.get());
     context->executor->run_now(function, std::move(arguments));
   });
 }

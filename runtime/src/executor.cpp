@@ -313,7 +313,8 @@ void Executor::run_now(uint32_t function, Arguments arguments) {
   if (has_leader || !queue.empty() || free_arenas.empty() || !has_room()) {
     lock.unlock();
     std::shared_ptr<Run> run = submit(function, std::move(arguments), {});
-    tinh_status_t status = run->wait();
+    // A callback of another context's run waits, too.
+    tinh_status_t status = run->Future::wait();
     if (status != TINH_OK)
       throw Error(status, run->message());
     return;

@@ -25,7 +25,7 @@ struct DueCall {
   Future::Continuation continuation;
   tinh_status_t status;
   std::shared_ptr<const std::string> message;
-  bool is_of_run;
+  const void *context; ///< As of Caller.
 };
 
 /// Calls in their order, and those that are added meanwhile.
@@ -47,7 +47,8 @@ struct DueCalls {
 /// What a thread does about continuations. Lives as long as the thread.
 struct Caller {
   DueCalls *due = nullptr; ///< Of the continuation that it is in, if it is.
-  bool is_of_run = false;  ///< It is in one of a run.
+  /// Of the run that it is in a continuation of, whose thread it may be.
+  const void *context = nullptr;
 };
 
 thread_local constinit Caller caller;
@@ -55,11 +56,11 @@ thread_local constinit Caller caller;
 /// Calls all, whatever one of them throws, and then throws the first of that.
 void call_all(DueCalls &due) {
   DueCalls *outer = std::exchange(caller.due, &due);
-  bool was_of_run = caller.is_of_run;
+  const void *outer_context = caller.context;
   std::exception_ptr thrown;
   while (!due.empty()) {
     DueCall call = due.take();
-    caller.is_of_run = call.is_of_run;
+    caller.context = call.context;
     try {
       call.continuation(call.status, call.message->c_str());
     } catch (...) {
@@ -67,7 +68,7 @@ void call_all(DueCalls &due) {
         thrown = std::current_exception();
     }
   }
-  caller.is_of_run = was_of_run;
+  caller.context = outer_context;
   caller.due = outer;
   if (thrown)
     std::rethrow_exception(thrown);
@@ -82,10 +83,17 @@ void Future::call_due() {
 
 void Future::prepare_to_wait(const char *what) {
   call_due();
-  if (caller.is_of_run)
+  if (caller.context)
     throw Error(TINH_BUSY, std::string(what) +
                                " would block a callback of a run, whose "
                                "thread other runs may need");
+}
+
+void Future::prepare_to_run(const void *context) {
+  call_due();
+  if (caller.context == context)
+    throw Error(TINH_BUSY, "a run would block a callback of a run of the same "
+                           "context, whose thread it may need");
 }
 
 tinh_status_t Future::wait() {
@@ -125,11 +133,11 @@ void Future::call_continuations() {
   // They may give up the future.
   auto message = std::make_shared<const std::string>(text);
   // What a callback of a run brings about keeps the same thread.
-  bool is_of_run = !is_user_event() || caller.is_of_run;
+  const void *of = caller.context ? caller.context : context();
   DueCalls own, &due = caller.due ? *caller.due : own;
   due.calls.reserve(due.calls.size() + continuations.size());
   for (Continuation &continuation : std::exchange(continuations, {}))
-    due.calls.push_back({std::move(continuation), status, message, is_of_run});
+    due.calls.push_back({std::move(continuation), status, message, of});
   if (!caller.due)
     call_all(own);
 }

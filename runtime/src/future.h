@@ -60,11 +60,16 @@ public:
   /// continuation of a run, of whatever context. Two that waited for each
   /// other's context would do so for ever.
   static void prepare_to_wait(const char *what);
+  /// Before it runs something in `context`: throws BUSY in a continuation of a
+  /// run of that one.
+  static void prepare_to_run(const void *context);
 
   /// Throws unless it could be cancelled.
   virtual void cancel();
   /// True if the program completes it, and not a run.
-  virtual bool is_user_event() const { return true; }
+  bool is_user_event() const { return !context(); }
+  /// Of a run: what it is a run of.
+  virtual const void *context() const { return nullptr; }
   /// Throws if what would complete it has stayed in another process.
   virtual void require_this_process() const {}
 

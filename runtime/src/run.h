@@ -54,7 +54,7 @@ public:
                          const ThreadPool::Visit *visit) override;
   tinh_status_t wait() override;
   void cancel() override;
-  bool is_user_event() const override { return false; }
+  const void *context() const override { return executor.get(); }
   void require_this_process() const override;
 
 private:

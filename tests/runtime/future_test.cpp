@@ -220,6 +220,25 @@ TEST_F(Future, CallbacksMayNotWaitForAnyContext) {
   tinh_future_release(go);
 }
 
+TEST_F(Future, CallbacksMayRunAnotherContext) {
+  open(1);
+  ASSERT_EQ(tinh_context_create(module, &options, &other), TINH_OK);
+  auto run_other = [](void *user, tinh_status_t, const char *) {
+    Future &test = *static_cast<Future *>(user);
+    std::swap(test.context, test.other);
+    test.statuses = {test.run(test.x, test.y)};
+    std::swap(test.context, test.other);
+    test.called = true;
+  };
+  ASSERT_EQ(submit(0, x, y, event, &first), TINH_OK);
+  ASSERT_EQ(tinh_future_then(first, run_other, this), TINH_OK);
+  ASSERT_EQ(tinh_future_settle(event, TINH_OK, nullptr), TINH_OK);
+  while (!called)
+    std::this_thread::yield();
+  EXPECT_EQ(statuses, std::vector(1, TINH_OK));
+  tinh_context_release(other);
+}
+
 TEST_F(Future, CallbacksMayNotWaitForTheirOwnContext) {
   options.max_in_flight = 1;
   open(1);

@@ -318,7 +318,8 @@ TINH_API tinh_status_t tinh_context_submit(
 
 /* Runs `function` and waits for it. The fastest way to one result: the calling
  * thread takes part in the work if the context is idle. TINH_BUSY in a callback
- * of a run. */
+ * of one of the context's own runs. In that of another context's it waits: two
+ * callbacks that each run the other's context may do so for ever. */
 TINH_API tinh_status_t tinh_context_run(
     tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
     uint32_t num_inputs, const tinh_buffer_t *outputs, uint32_t num_outputs);
@@ -414,7 +415,8 @@ typedef void (*tinh_callback_fn)(void *user, tinh_status_t status,
  *
  * In a callback of a run, the thread may be one that runs wait for, so that two
  * callbacks that waited for each other's contexts would do so for ever.
- * Whatever would wait for a run there, of any context, gives TINH_BUSY; that is
+ * What would wait for a run there, of any context, gives TINH_BUSY, but for
+ * tinh_context_run of another context; that is
  * so in all that the callback brings about, such as the callbacks of a future
  * that it settles. These are called when it has returned, or waits or polls,
  * and only then do runs start that waited for that future: so a chain of
