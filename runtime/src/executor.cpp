@@ -313,8 +313,7 @@ void Executor::run_now(uint32_t function, Arguments arguments) {
   if (has_leader || !queue.empty() || free_arenas.empty() || !has_room()) {
     lock.unlock();
     std::shared_ptr<Run> run = submit(function, std::move(arguments), {});
-    // A callback of another context's run waits, too.
-    tinh_status_t status = run->Future::wait();
+    tinh_status_t status = run->Future::wait(); // Also in callbacks.
     if (status != TINH_OK)
       throw Error(status, run->message());
     return;
