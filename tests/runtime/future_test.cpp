@@ -54,6 +54,14 @@ protected:
     test.called = true;
   }
 
+  static void run_another(void *user, tinh_status_t, const char *) {
+    Future &test = *static_cast<Future *>(user);
+    std::swap(test.context, test.other);
+    test.statuses = {test.run(test.x, test.y)};
+    std::swap(test.context, test.other);
+    test.called = true;
+  }
+
   /// A callback that settles the second future and waits for what that brings.
   static void settle_and_wait(void *user, tinh_status_t, const char *) {
     Future &test = *static_cast<Future *>(user);
@@ -223,15 +231,8 @@ TEST_F(Future, CallbacksMayNotWaitForAnyContext) {
 TEST_F(Future, CallbacksMayRunAnotherContext) {
   open(1);
   ASSERT_EQ(tinh_context_create(module, &options, &other), TINH_OK);
-  auto run_other = [](void *user, tinh_status_t, const char *) {
-    Future &test = *static_cast<Future *>(user);
-    std::swap(test.context, test.other);
-    test.statuses = {test.run(test.x, test.y)};
-    std::swap(test.context, test.other);
-    test.called = true;
-  };
   ASSERT_EQ(submit(0, x, y, event, &first), TINH_OK);
-  ASSERT_EQ(tinh_future_then(first, run_other, this), TINH_OK);
+  ASSERT_EQ(tinh_future_then(first, run_another, this), TINH_OK);
   ASSERT_EQ(tinh_future_settle(event, TINH_OK, nullptr), TINH_OK);
   while (!called)
     std::this_thread::yield();
