@@ -85,6 +85,8 @@ class FusedOpsTest(node_models.NodeTest):
                   activation="Relu", alpha=0.5)  # fmt: skip
         model.add("FusedGemm", [x, w], [np.where(x @ w < 0, x @ w * 0.25, x @ w)],
                   activation="LeakyRelu", activation_alpha=0.25)  # fmt: skip
+        model.add("FusedGemm", [x, w], [np.clip(0.2 * (x @ w) + 0.75, 0, 1)],
+                  activation="HardSigmoid", activation_beta=0.75)  # fmt: skip
         a, b = self.random(2, 3, 4), self.random(2, 5, 4)
         model.add("FusedMatMul", [a, b], [a @ b.transpose(0, 2, 1) / 8],
                   transB=1, alpha=0.125)  # fmt: skip

@@ -34,6 +34,15 @@ def softmax(x):
     return exp / exp.sum(-1, keepdims=True)
 
 
+def probit(p):
+    """By the approximation of the inverse error function that ONNX's reference
+    and ONNX Runtime use."""
+    x = 2 * p - 1
+    log = np.log((1 - x) * (1 + x))
+    v = 2 / (np.pi * 0.147) + log / 2
+    return np.sqrt(2) * np.sign(x) * np.sqrt(np.sqrt(v * v - log / 0.147) - v)
+
+
 class Forest:
     """Random trees, as the attributes of a node and to be walked here."""
 
@@ -50,7 +59,8 @@ class Forest:
         node = {
             "treeids": tree,
             "nodeids": number,
-            "featureids": int(self.rng.integers(self.features)),
+            # Exporters write anything for leaves.
+            "featureids": -2 if is_leaf else int(self.rng.integers(self.features)),
             "values": float(self.rng.integers(-2, 3)),
             "modes": "LEAF" if is_leaf else str(self.rng.choice(self.modes)),
             "missing_value_tracks_true": int(self.rng.integers(2)),
@@ -136,6 +146,17 @@ class PredictorsTest(node_models.NodeTest):
                  [np.vectorize(lambda k: names.get(k, 7.0))(whole)],
                  keys_int64s=[1, 5], values_floats=[0.5, 0.25],
                  default_float=7.0)  # fmt: skip
+        large = np.array([[2**53 + 1, 2**53], [1699999999999, 0]])
+        self.add(model, "LabelEncoder", [large],
+                 [np.array([[2**60 + 1, 2**62 + 1], [-5, 2**62 + 1]])],
+                 keys_int64s=[2**53 + 1, 1699999999999],
+                 values_int64s=[2**60 + 1, -5],
+                 default_int64=2**62 + 1)  # fmt: skip
+        # Whatever the input is, floats are the result.
+        self.add(model, "Scaler", [x.astype(np.float64)], [x * 2],
+                 offset=[0.0], scale=[2.0])  # fmt: skip
+        self.add(model, "Normalizer", [x.astype(np.float64)],
+                 [x / sizes["L1"][:, None]], norm="L1")  # fmt: skip
         other = self.random(6, 2)
         self.add(model, "FeatureVectorizer", [x, other],
                  [np.hstack([x[:, :2], other, np.zeros((6, 1), np.float32)])],
@@ -160,6 +181,13 @@ class PredictorsTest(node_models.NodeTest):
                          target_ids=[0, 1] * len(forest.leaves),
                          target_weights=weights.ravel().tolist(),
                          base_values=[0.5, 1.5], **forest.attributes)  # fmt: skip
+        self.add(model, "TreeEnsembleRegressor", [x.astype(np.float64)],
+                 [found.sum(1)[:, :1]],
+                 target_treeids=[t for t, _ in forest.leaves],
+                 target_nodeids=[n for _, n in forest.leaves],
+                 target_ids=[0] * len(forest.leaves),
+                 target_weights=weights[:, 0].tolist(),
+                 **forest.attributes)  # fmt: skip
         self.check(model)
 
     def test_tree_classifier(self):
@@ -189,6 +217,16 @@ class PredictorsTest(node_models.NodeTest):
                  [np.where(y > 0.5, 6, 4), np.stack([1 - y, y], 1)],
                  classlabels_int64s=[4, 6], class_ids=[0] * len(ids),
                  **lists)  # fmt: skip
+        # Probabilities are no scores for ONNX Runtime, but for PROBIT.
+        small = np.abs(weights) / weights.size
+        y = small[leaves].sum(1)
+        both = np.stack([1 - y, y], 1)
+        lists["class_weights"] = small.tolist()
+        for name, scores in (("LOGISTIC", both), ("PROBIT", probit(both))):
+            self.add(model, "TreeEnsembleClassifier", [x],
+                     [np.where(y > 0.5, 6, 4), scores], post_transform=name,
+                     classlabels_int64s=[4, 6], class_ids=[0] * len(ids),
+                     **lists)  # fmt: skip
         self.check(model)
 
     def test_errors(self):

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Numbers follow from the node's seed or, if it has none, from its name: they
-// are the same in each run, and are computed when the artifact is written.
+// are the same in each run, and in each iteration of a loop, and are computed
+// when the artifact is written.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Composites.h"
@@ -16,6 +17,7 @@
 #include "llvm/Support/xxhash.h"
 
 #include <bit>
+#include <optional>
 
 using namespace mlir;
 
@@ -38,50 +40,54 @@ Value keyOf(NodeBuilder &b) {
 }
 
 struct DrawnBlocks {
-  bool isWide; ///< Two numbers of 64 bits, not four of 32.
+  int64_t count; ///< Of numbers that are wanted.
+  bool isWide;   ///< Two numbers of 64 bits, not four of 32.
   SmallVector<Value> words;
 };
 
-/// Blocks for `count` numbers of a type.
-DrawnBlocks drawBlocks(NodeBuilder &b, Type element, int64_t count) {
+/// Blocks for the numbers of a tensor; none, with an error, if it cannot be.
+std::optional<DrawnBlocks> drawBlocks(NodeBuilder &b, Type element,
+                                      ArrayRef<int64_t> shape) {
+  auto count = countElements(shape);
+  if (!count) {
+    b.fail("the shape " + formatShape(shape) +
+           " is negative or beyond any memory");
+    return std::nullopt;
+  }
   bool isWide = element.isF64();
   int64_t perBlock = isWide ? 2 : 4;
   Type u64 = b.graph.raw().getIntegerType(64, /*isSigned=*/false);
   SmallVector<Value> words =
       philoxBlocks(b, keyOf(b), b.scalar(u64, 0),
-                   std::max<int64_t>(llvm::divideCeil(count, perBlock), 1));
+                   std::max<int64_t>(llvm::divideCeil(*count, perBlock), 1));
   if (isWide)
     words = {joinWords(b, words, 0), joinWords(b, words, 1)};
-  return {isWide, words};
+  return DrawnBlocks{*count, isWide, words};
 }
 
 /// Numbers of f64, 0 ≤ x < 1, that stay below 1 in the type.
 Value drawUniform(NodeBuilder &b, FloatType element, ArrayRef<int64_t> shape) {
-  auto count = countElements(shape);
-  if (!count)
-    return b.fail("the shape " + formatShape(shape) +
-                  " is negative or beyond any memory");
-  DrawnBlocks drawn = drawBlocks(b, element, *count);
+  auto drawn = drawBlocks(b, element, shape);
+  if (!drawn)
+    return {};
   int bits = static_cast<int>(
       APFloat::semanticsPrecision(element.getFloatSemantics()));
-  for (Value &number : drawn.words)
-    number = unitInterval(b, number, drawn.isWide, bits);
-  return b.reshape(interleaveBlocks(b, drawn.words, *count), shape);
+  for (Value &number : drawn->words)
+    number = unitInterval(b, number, drawn->isWide, bits);
+  return b.reshape(interleaveBlocks(b, drawn->words, drawn->count), shape);
 }
 
 Value drawNormal(NodeBuilder &b, FloatType element, ArrayRef<int64_t> shape) {
-  auto count = countElements(shape);
-  if (!count)
-    return b.fail("the shape " + formatShape(shape) +
-                  " is negative or beyond any memory");
-  DrawnBlocks drawn = drawBlocks(b, element, *count);
-  SmallVector<Value> &numbers = drawn.words;
+  auto drawn = drawBlocks(b, element, shape);
+  if (!drawn)
+    return {};
+  SmallVector<Value> &numbers = drawn->words;
   for (Value &number : numbers)
-    number = unitInterval(b, number, drawn.isWide, drawn.isWide ? 53 : 24);
+    number = unitInterval(b, number, drawn->isWide, drawn->isWide ? 53 : 24);
   for (size_t i = 0; i < numbers.size(); i += 2)
     std::tie(numbers[i], numbers[i + 1]) =
         normalPair(b, numbers[i], numbers[i + 1]);
-  return b.reshape(interleaveBlocks(b, numbers, *count), shape);
+  return b.reshape(interleaveBlocks(b, numbers, drawn->count), shape);
 }
 
 /// The type that `dtype` names, or otherwise that of an input; null, with an
