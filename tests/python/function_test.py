@@ -154,6 +154,8 @@ class FunctionTest(unittest.TestCase):
             path = pathlib.Path(folder) / "net.json"
             traced.save(path, tinh.ones((3, 4)))
             nodes = json.loads(path.read_text())["nodes"]
+        with self.assertRaisesRegex(ValueError, "not been entered"):
+            tinh.name_scope("a").__exit__(None, None, None)
         self.assertTrue(net.was_tracing)
         self.assertFalse(tinh.is_tracing())
         names = [n.get("name", *n["outputs"][:1]) for n in nodes]

@@ -95,6 +95,22 @@ class FuturesTest(unittest.TestCase):
         self.assertTrue(called.wait(60))
         self.assert_right(0, found[0])
 
+    def test_callbacks_may_not_wait(self):
+        x, found, called = np.ones((256, 256), "f4"), [], threading.Event()
+
+        def call(_):
+            try:
+                second.result()
+            except tinh.Error as error:
+                found.append(str(error))
+            called.set()
+
+        first, second = self.slow.submit(x), self.slow.submit(x)
+        first.add_done_callback(call)
+        self.assertTrue(called.wait(60))
+        self.assertIn("would block a callback", found[0])
+        second.result()
+
     def test_runs_that_wait_can_be_cancelled(self):
         x = np.ones((256, 256), "f4")
         futures = [self.slow.submit(x) for _ in range(8)]
@@ -188,6 +204,16 @@ class FuturesTest(unittest.TestCase):
         self.exits("f.submit(x).add_done_callback(lambda future: future.result())")
         self.exits("f.submit(x); raise ValueError('wrong')", 1, "wrong")
         self.exits("f.submit(x); os._exit(3)", 3)
+
+    def test_forked_children_end(self):
+        quiet = "import warnings; warnings.simplefilter('ignore')\n"
+        fork = "if pid := os.fork(): os.waitpid(pid, 0)\n"
+        self.exits(quiet + "f.submit(x).add_done_callback(lambda g: None)\n" + fork)
+        self.exits(
+            quiet + "g = f.submit(x); g.result(); pids = []\n"
+            "g.add_done_callback(lambda g: pids.append(os.fork()))\n"
+            "if pids[0]: os.waitpid(pids[0], 0)\n"
+        )
 
     def test_exit_beside_threads_that_call(self):
         self.exits(

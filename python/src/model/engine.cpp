@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
+#include <pthread.h>
 #include <set>
+#include <utility>
 
 namespace tinh::python {
 
@@ -27,12 +30,14 @@ thread_local bool in_callback = false;
 
 /// Of all engines: that have been asked for and have not returned.
 std::atomic<uint32_t> callbacks = 0;
+uint32_t forks = 0; ///< On the way here; a child has one thread when it counts.
 
 Registry &registry() {
   static auto *only = [] {
     // A forked child has none of the threads that its end would wait for.
     pthread_atfork(nullptr, nullptr, [] {
-      callbacks = 0;
+      callbacks = 0; // Those under way do not count any more.
+      ++forks;
       forget_threads();
     });
     return new Registry; // Outlives what the interpreter destroys.
@@ -78,19 +83,24 @@ void Engine::Delete::operator()(Engine *engine) const {
 bool Engine::isInCallback() { return in_callback; }
 
 void Engine::keep(Future future, Run run) {
-  std::erase_if(kept, [](const auto &entry) { return entry.first.done(); });
-  kept.emplace_back(std::move(future), std::move(run));
+  // To ask for one may call back, and that come here.
+  auto all = std::exchange(kept, {});
+  std::erase_if(all, [](const auto &entry) { return entry.first.done(); });
+  all.emplace_back(std::move(future), std::move(run));
+  std::ranges::move(all, std::back_inserter(kept));
 }
 
 void Engine::notify(const Future &future, std::function<void()> callback) {
-  auto call = [callback = std::move(callback)](tinh_status_t,
-                                               const char *) mutable {
+  auto call = [callback = std::move(callback),
+               asked = forks](tinh_status_t, const char *) mutable {
     PyGILState_STATE state = PyGILState_Ensure();
     bool was_in_callback = std::exchange(in_callback, true);
     callback();
     callback = nullptr; // What it refers to goes with the GIL held.
     in_callback = was_in_callback;
     PyGILState_Release(state);
+    if (asked != forks)
+      return;
     --callbacks;
     callbacks.notify_all();
   };
@@ -110,7 +120,7 @@ void Engine::closeAll() {
   for (Engine *engine : std::vector(all.begin(), all.end())) {
     // Refused in a forked child, where there is nothing to wait for.
     without_gil([&] { tinh_context_wait_all(engine->running->handle()); });
-    engine->kept.clear();
+    std::exchange(engine->kept, {}).clear();
   }
   without_gil([] {
     while (uint32_t count = callbacks)
