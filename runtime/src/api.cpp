@@ -393,7 +393,8 @@ tinh_status_t tinh_future_poll(tinh_future_t *future, bool *out_done) {
   return guarded([&] {
     require(future, "future");
     require(out_done, "out_done");
-    Future::call_due();
+    if (!future->future->done())
+      Future::call_due();
     *out_done = future->future->done();
   });
 }

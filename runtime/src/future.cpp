@@ -14,6 +14,7 @@
 #include "error.h"
 
 #include <exception>
+#include <list>
 #include <utility>
 
 namespace tinh::runtime {
@@ -28,21 +29,7 @@ struct DueCall {
   const void *context; ///< As of Caller.
 };
 
-/// Calls in their order, and those that are added meanwhile.
-struct DueCalls {
-  std::vector<DueCall> calls;
-  size_t next = 0; ///< The first one that has not been called.
-
-  bool empty() const { return next == calls.size(); }
-  DueCall take() {
-    DueCall call = std::move(calls[next++]);
-    if (empty()) {
-      calls.clear();
-      next = 0;
-    }
-    return call;
-  }
-};
+using DueCalls = std::list<DueCall>; ///< In their order.
 
 /// What a thread does about continuations. Lives as long as the thread.
 struct Caller {
@@ -53,13 +40,15 @@ struct Caller {
 
 thread_local constinit Caller caller;
 
-/// Calls all, whatever one of them throws, and then throws the first of that.
+/// Calls all, and those that are added meanwhile, also where there is no memory
+/// for what one of them does, and then throws the first of that.
 void call_all(DueCalls &due) {
   DueCalls *outer = std::exchange(caller.due, &due);
   const void *outer_context = caller.context;
   std::exception_ptr thrown;
   while (!due.empty()) {
-    DueCall call = due.take();
+    DueCall call = std::move(due.front());
+    due.pop_front();
     caller.context = call.context;
     try {
       call.continuation(call.status, call.message->c_str());
@@ -134,11 +123,12 @@ void Future::call_continuations() {
   auto message = std::make_shared<const std::string>(text);
   // What a callback of a run brings about keeps the same thread.
   const void *of = caller.context ? caller.context : context();
-  DueCalls own, &due = caller.due ? *caller.due : own;
-  due.calls.reserve(due.calls.size() + continuations.size());
+  DueCalls own;
   for (Continuation &continuation : std::exchange(continuations, {}))
-    due.calls.push_back({std::move(continuation), status, message, of});
-  if (!caller.due)
+    own.push_back({std::move(continuation), status, message, of});
+  if (caller.due)
+    caller.due->splice(caller.due->end(), own);
+  else
     call_all(own);
 }
 

@@ -54,6 +54,8 @@ public:
     constexpr int kTries = 200, kMicroseconds = 5000;
     for (int i = 0; folder >= 0 && !held && i < kTries; ++i) {
       held = flock(folder, LOCK_EX | LOCK_NB) == 0;
+      if (!held && errno != EWOULDBLOCK && errno != EINTR)
+        break; // Folders cannot be locked here.
       if (!held)
         usleep(kMicroseconds);
     }

@@ -62,6 +62,17 @@ protected:
     test.called = true;
   }
 
+  /// A callback of an event that polls for what it has brought about.
+  static void settle_and_poll(void *user, tinh_status_t, const char *) {
+    Future &test = *static_cast<Future *>(user);
+    tinh_future_settle(test.second, TINH_OK, nullptr);
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    bool done = false;
+    while (!done && std::chrono::steady_clock::now() < end)
+      tinh_future_poll(test.first, &done);
+    test.called = done;
+  }
+
   /// A callback that settles the second future and waits for what that brings.
   static void settle_and_wait(void *user, tinh_status_t, const char *) {
     Future &test = *static_cast<Future *>(user);
@@ -238,6 +249,35 @@ TEST_F(Future, CallbacksMayRunAnotherContext) {
     std::this_thread::yield();
   EXPECT_EQ(statuses, std::vector(1, TINH_OK));
   tinh_context_release(other);
+}
+
+TEST_F(Future, CallbacksMayRunAnotherContextThatIsBusy) {
+  open(1);
+  ASSERT_EQ(tinh_context_create(module, &options, &other), TINH_OK);
+  tinh_future_t *later = nullptr;
+  ASSERT_EQ(tinh_future_create(&later), TINH_OK);
+  std::swap(context, other);
+  ASSERT_EQ(submit(0, x, y, later, &second), TINH_OK); // Stays in its queue.
+  std::swap(context, other);
+  ASSERT_EQ(submit(0, x, y, event, &first), TINH_OK);
+  ASSERT_EQ(tinh_future_then(first, run_another, this), TINH_OK);
+  ASSERT_EQ(tinh_future_settle(event, TINH_OK, nullptr), TINH_OK);
+  while (!called)
+    std::this_thread::yield();
+  EXPECT_EQ(statuses, std::vector(1, TINH_OK));
+  ASSERT_EQ(tinh_future_settle(later, TINH_OK, nullptr), TINH_OK);
+  EXPECT_EQ(tinh_future_wait(second), TINH_OK);
+  tinh_context_release(other);
+  tinh_future_release(later);
+}
+
+TEST_F(Future, CallbacksOfEventsMayPollForWhatTheySettle) {
+  open(2);
+  ASSERT_EQ(tinh_future_create(&second), TINH_OK);
+  ASSERT_EQ(submit(0, x, y, second, &first), TINH_OK);
+  ASSERT_EQ(tinh_future_then(event, settle_and_poll, this), TINH_OK);
+  ASSERT_EQ(tinh_future_settle(event, TINH_OK, nullptr), TINH_OK);
+  EXPECT_TRUE(called);
 }
 
 TEST_F(Future, CallbacksMayNotWaitForTheirOwnContext) {

@@ -209,6 +209,11 @@ TEST_F(Run, SaysThatATraceCannotBeWritten) {
   EXPECT_EQ(tinh_context_create(module, &options, &context), TINH_IO_ERROR);
   EXPECT_STREQ(tinh_last_error(), "cannot write '/nonexistent/trace.json': "
                                   "No such file or directory");
+  std::string folder = toy.folder.string();
+  options.trace_path = folder.c_str();
+  EXPECT_EQ(tinh_context_create(module, &options, &context), TINH_IO_ERROR);
+  EXPECT_EQ(tinh_last_error(),
+            "cannot write '" + folder + "': it is not a regular file");
   options.trace_path = "/dev/full"; // Opens, but takes nothing.
   open(1);
   close();

@@ -12,8 +12,11 @@
 #include "trainer.h"
 
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <random>
+#include <sys/file.h>
+#include <unistd.h>
 
 namespace {
 
@@ -72,6 +75,17 @@ tinh_safetensors_tensor_t describe(const char *name, tinh_dtype_t dtype,
 }
 
 } // namespace
+
+/// As flock(1) does, for as long as a build takes.
+TEST_F(Safetensors, AnotherProgramMayHoldTheFolderLocked) {
+  tinh::TensorFile::write(path, {});
+  int lock = open(folder.c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  tinh::TensorFile::write(path, {}, {{"a", "b"}});
+  close(lock);
+  EXPECT_EQ(tinh::TensorFile(path).metadata().size(), 1u);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
 
 TEST_F(Safetensors, WhatIsWrittenIsReadBack) {
   const std::vector<int64_t> matrix = {3, 5}, none, empty = {4, 0, 2},

@@ -318,8 +318,9 @@ TINH_API tinh_status_t tinh_context_submit(
 
 /* Runs `function` and waits for it. The fastest way to one result: the calling
  * thread takes part in the work if the context is idle. TINH_BUSY in a callback
- * of one of the context's own runs. In that of another context's it waits: two
- * callbacks that each run the other's context may do so for ever. */
+ * of one of the context's own runs, and in that of another context's if this
+ * one is full. Else it waits there: two callbacks that each run the other's
+ * context may do so for ever. */
 TINH_API tinh_status_t tinh_context_run(
     tinh_context_t *context, uint32_t function, const tinh_buffer_t *inputs,
     uint32_t num_inputs, const tinh_buffer_t *outputs, uint32_t num_outputs);
@@ -403,7 +404,8 @@ TINH_API tinh_status_t tinh_context_load_state(tinh_context_t *context,
  * that of a run that has not completed. */
 TINH_API tinh_status_t tinh_future_wait(tinh_future_t *future);
 
-/* Says without waiting whether the future has completed. */
+/* Says without waiting whether the future has completed. In a callback it first
+ * calls what has been left for later there, if the future has not. */
 TINH_API tinh_status_t tinh_future_poll(tinh_future_t *future, bool *out_done);
 
 /* `message` is empty on TINH_OK and lives as long as the call. */
