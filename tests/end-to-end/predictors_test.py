@@ -11,6 +11,7 @@ import collections
 import operator
 
 import numpy as np
+from onnx import numpy_helper
 
 import node_models
 import tool_test
@@ -152,6 +153,15 @@ class PredictorsTest(node_models.NodeTest):
                  keys_int64s=[2**53 + 1, 1699999999999],
                  values_int64s=[2**60 + 1, -5],
                  default_int64=2**62 + 1)  # fmt: skip
+        self.add(model, "Imputer", [np.array([[2**63 - 1], [2**53 + 1]])],
+                 [np.array([[2**60 + 1], [2**53 + 1]])],
+                 imputed_value_int64s=[2**60 + 1],
+                 replaced_value_int64=2**63 - 1)  # fmt: skip
+        tensor = numpy_helper.from_array
+        self.add(model, "LabelEncoder", [whole],
+                 [np.where(whole == 5, 3, -1).astype(np.int16)],
+                 keys_tensor=tensor(np.array([5])),
+                 values_tensor=tensor(np.array([3], np.int16)))  # fmt: skip
         # Whatever the input is, floats are the result.
         self.add(model, "Scaler", [x.astype(np.float64)], [x * 2],
                  offset=[0.0], scale=[2.0])  # fmt: skip

@@ -38,9 +38,10 @@ Value elementWeights(NodeBuilder &b, Value logs, Value target) {
     return weights;
   if (!weights)
     weights = b.broadcast(b.scalarLike(logs, 1), b.shape(target));
-  Value ignored = b.scalarLike(
-      target, static_cast<double>(b.intAttribute("ignore_index", 0)));
-  Value isIgnored = b.compare(graph::ComparePredicate::Equal, target, ignored);
+  Value isIgnored =
+      b.compare(graph::ComparePredicate::Equal,
+                b.cast(target, b.graph.raw().getI64Type()),
+                b.constantInts({}, b.intAttribute("ignore_index", 0)));
   return b.where(isIgnored, b.scalarLike(logs, 0), weights);
 }
 

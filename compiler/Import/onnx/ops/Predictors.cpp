@@ -178,15 +178,22 @@ Results linearClassifier(NodeBuilder &b) {
 // Features
 //===----------------------------------------------------------------------===//
 
-/// A list of numbers along the last dimension, or one for all.
+/// Whether so many numbers lie along the last dimension, or are one for all.
+bool isForFeatures(NodeBuilder &b, Value x, StringRef name, int64_t count) {
+  if (x && b.rank(x) > 0 && (count == 1 || count == b.shape(x).back()))
+    return true;
+  b.fail("attribute " + name + ": expected a number for each of " +
+         Twine(x && b.rank(x) > 0 ? b.shape(x).back() : 0) +
+         " features or one for all, found " + Twine(count));
+  return false;
+}
+
 Value alongFeatures(NodeBuilder &b, Value x, StringRef name,
                     ArrayRef<double> values) {
   auto count = static_cast<int64_t>(values.size());
-  if (!x || b.rank(x) < 1 || (count != 1 && count != b.shape(x).back()))
-    return b.fail("attribute " + name + ": expected a number for each of " +
-                  Twine(x && b.rank(x) > 0 ? b.shape(x).back() : 0) +
-                  " features or one for all, found " + Twine(count));
-  return b.constantFloats(b.element(x), count, values);
+  return isForFeatures(b, x, name, count)
+             ? b.constantFloats(b.element(x), count, values)
+             : Value();
 }
 
 Results scaler(NodeBuilder &b) {
@@ -218,23 +225,24 @@ Results normalizer(NodeBuilder &b) {
 
 Results imputer(NodeBuilder &b) {
   Value x = b.input(0);
-  bool hasFloats = isa<FloatType>(b.element(x));
-  StringRef name = hasFloats ? "imputed_value_floats" : "imputed_value_int64s";
-  SmallVector<double> values;
-  if (hasFloats) {
-    values = floatsAttribute(b, name);
-  } else {
-    Ints integers = b.intsAttribute(name);
-    values.assign(integers.begin(), integers.end());
+  if (!isa<FloatType>(b.element(x))) {
+    Ints integers = b.intsAttribute("imputed_value_int64s");
+    auto count = static_cast<int64_t>(integers.size());
+    if (!isForFeatures(b, x, "imputed_value_int64s", count))
+      return {Value()};
+    Value wide = b.cast(x, b.graph.raw().getI64Type());
+    Value replaced =
+        b.constantInts({}, b.intAttribute("replaced_value_int64", 0));
+    Value imputed = b.cast(b.constantInts(count, integers), b.element(x));
+    return {b.where(b.compare(Predicate::Equal, wide, replaced), imputed, x)};
   }
-  double replaced =
-      hasFloats
-          ? b.floatAttribute("replaced_value_float", 0)
-          : static_cast<double>(b.intAttribute("replaced_value_int64", 0));
+  double replaced = b.floatAttribute("replaced_value_float", 0);
   Value isMissing = std::isnan(replaced) ? b.create<graph::IsNanOp>({x})
                                          : b.compare(Predicate::Equal, x,
                                                      b.scalarLike(x, replaced));
-  return {b.where(isMissing, alongFeatures(b, x, name, values), x)};
+  StringRef name = "imputed_value_floats";
+  return {b.where(isMissing,
+                  alongFeatures(b, x, name, floatsAttribute(b, name)), x)};
 }
 
 Results binarizer(NodeBuilder &b) {
@@ -354,12 +362,17 @@ void addDefault(NodeBuilder &b, Table &table) {
   auto given =
       tableOf(b, b.attribute("default_tensor", AttributeProto::TENSOR));
   bool isGiven = given && given->size() == 1 && given->element == table.element;
+  if (b.hasAttribute("default_tensor") && !isGiven)
+    b.fail("attribute default_tensor: expected one element of the type of the "
+           "values");
+  int64_t integer = b.intAttribute("default_int64", -1);
+  double number = isa<FloatType>(table.element)
+                      ? b.floatAttribute("default_float", -0.0)
+                      : static_cast<double>(integer);
   if (table.element.isInteger(64))
-    table.integers.push_back(isGiven ? given->integers.front()
-                                     : b.intAttribute("default_int64", -1));
+    table.integers.push_back(isGiven ? given->integers.front() : integer);
   else
-    table.numbers.push_back(isGiven ? given->numbers.front()
-                                    : b.floatAttribute("default_float", -0.0));
+    table.numbers.push_back(isGiven ? given->numbers.front() : number);
 }
 
 /// Each element replaced by the value of its key, or by a default.
