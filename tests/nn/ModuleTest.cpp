@@ -10,13 +10,8 @@
 #include "tinh/function.h"
 #include "tinh/nn.h"
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <unistd.h>
 
 using namespace tinh;
 using namespace tinh::test;
@@ -307,53 +302,6 @@ TEST(Module, SummaryIsATable) {
             "43 parameters, 19 of them trainable\n");
   EXPECT_TRUE(net->is_training());
   EXPECT_NE(nn::make<Net>()->summary().find("?"), std::string::npos);
-}
-
-/// The names of all nodes of a model that `function` is saved as.
-template <typename F>
-static std::vector<std::string> namesOfNodes(const F &function, Tensor x) {
-  std::string path = (std::filesystem::temp_directory_path() /
-                      ("ModuleTest." + std::to_string(getpid()) + ".json"))
-                         .string();
-  function.save(path, x);
-  std::ifstream file(path);
-  nlohmann::json model = nlohmann::json::parse(file);
-  std::filesystem::remove(path);
-  std::vector<std::string> names;
-  for (const nlohmann::json &node : model["nodes"])
-    names.push_back(node.value("name", node["outputs"][0].get<std::string>()));
-  return names;
-}
-
-TEST(Module, GraphsNameOperationsByModules) {
-  auto net = nn::make<nn::Sequential>(
-      nn::make<nn::Linear>(4, 5), nn::make<nn::Sequential>(nn::make<Net>()));
-  net->initialize(Generator(1));
-  net->eval();
-  auto names = namesOfNodes(function([&](Tensor x) {
-                              NameScope scope("network");
-                              return net(x);
-                            }),
-                            ones({3, 4}));
-  EXPECT_THAT(names,
-              testing::Contains(testing::StartsWith("network/0/linear")));
-  for (const char *inner :
-       {"hidden/linear", "norm/rsqrt", "relu", "output/linear"})
-    EXPECT_THAT(names, testing::Contains(testing::StartsWith(
-                           std::string("network/1/0/") + inner)));
-}
-
-TEST(Module, GraphsNameOperationsOfOtherCallsByModules) {
-  auto layer = nn::make<nn::TransformerEncoderLayer>(8, 2);
-  layer->initialize(Generator(1));
-  layer->eval();
-  auto names = namesOfNodes(
-      function([&](Tensor x) { return layer(x, nn::AttentionMask()); }),
-      ones({3, 1, 8}));
-  EXPECT_THAT(names, testing::Contains(testing::StartsWith("self_attn/")));
-  EXPECT_THAT(names,
-              testing::Contains(testing::StartsWith("self_attn/out_proj/")));
-  EXPECT_THAT(names, testing::Contains(testing::StartsWith("linear2/linear")));
 }
 
 TEST(Module, ErrorsTellTheWayToThem) {

@@ -308,22 +308,24 @@ AtScope::AtScope(At at) : previous(std::exchange(eager::placeOfScope, at)) {}
 
 AtScope::~AtScope() { eager::placeOfScope = previous; }
 
-static thread_local std::vector<std::string> openScopes;
+/// With whose they are.
+static thread_local std::vector<std::pair<const NameScope *, std::string>>
+    openScopes;
 
-NameScope::NameScope(const std::string &name) : outer(openScopes.size()) {
+NameScope::NameScope(const std::string &name) {
   if (!name.empty())
-    openScopes.push_back(name);
+    openScopes.emplace_back(this, name);
 }
 
-/// Scopes of generators may end in any order, and on any thread.
+/// Scopes of generators may end in any order.
 NameScope::~NameScope() {
-  if (openScopes.size() > outer)
-    openScopes.resize(outer);
+  std::erase_if(openScopes,
+                [&](const auto &scope) { return scope.first == this; });
 }
 
 std::string eager::scopedName(std::string_view name) {
   std::string path;
-  for (const std::string &scope : openScopes)
+  for (const auto &[owner, scope] : openScopes)
     path.append(scope).append("/");
   return path.append(name);
 }

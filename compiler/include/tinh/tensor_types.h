@@ -59,9 +59,6 @@ public:
   ~NameScope();
   NameScope(const NameScope &) = delete;
   NameScope &operator=(const NameScope &) = delete;
-
-private:
-  size_t outer; ///< Scopes that were open.
 };
 
 //===----------------------------------------------------------------------===//
