@@ -63,7 +63,8 @@ static uint64_t bytesToCompute(Operation *op,
   return bytes;
 }
 
-DenseSet<Operation *> findConstantOps(func::FuncOp function) {
+DenseSet<Operation *> findConstantOps(func::FuncOp function,
+                                      const DenseSet<Operation *> &inRuns) {
   DenseSet<Operation *> constants, spread;
   ConstantBudget budget(storedConstants(function), ConstantBudget::kComputed);
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -71,7 +72,7 @@ DenseSet<Operation *> findConstantOps(func::FuncOp function) {
       return constants.contains(operand.getDefiningOp());
     };
     if (op->getNumRegions() != 0 || op->getNumResults() == 0 ||
-        !llvm::all_of(op->getOperands(), isConstant))
+        inRuns.contains(op) || !llvm::all_of(op->getOperands(), isConstant))
       return;
     if (isa<graph::ConstantOp>(op)) {
       constants.insert(op);

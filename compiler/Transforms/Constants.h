@@ -21,12 +21,15 @@ inline mlir::RankedTensorType tensorType(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
 
-/// Whether `value` is computed from constants alone, by 64 ops at most:
-/// findConstantOps tells it of all ops at once, whatever their number.
+/// Whether `value` is computed from constants alone, by 64 ops at most, and
+/// views: findConstantOps tells it of all ops at once, whatever their number.
 bool isConstantExpression(mlir::Value value);
 
-/// Ops that depend on constants alone, in all blocks of a function.
-llvm::DenseSet<mlir::Operation *> findConstantOps(mlir::func::FuncOp function);
+/// Ops that depend on constants alone, in all blocks of a function, but for
+/// `inRuns`, which runs compute, and what is beyond the ConstantBudget.
+llvm::DenseSet<mlir::Operation *>
+findConstantOps(mlir::func::FuncOp function,
+                const llvm::DenseSet<mlir::Operation *> &inRuns = {});
 
 /// The one value that all elements have, as a double: of a constant, also
 /// behind broadcasts, reshapes and the like.

@@ -467,8 +467,9 @@ struct FormKernelsPass : impl::FormKernelsBase<FormKernelsPass> {
 } // namespace
 
 KernelCounts formKernels(func::FuncOp function, bool fuse, bool remarks) {
-  spreadInRuns(function);
-  DenseSet<Operation *> constantOps = findConstantOps(function), dequantizers;
+  DenseSet<Operation *> constantOps =
+      findConstantOps(function, spreadInRuns(function));
+  DenseSet<Operation *> dequantizers;
   function.walk([&](MatmulOp op) {
     if (fuse)
       dequantizers.insert_range(quantizedWeightsOf(op));

@@ -23,7 +23,8 @@ uint64_t storedConstants(func::FuncOp function) {
   return bytes;
 }
 
-void spreadInRuns(func::FuncOp function) {
+DenseSet<Operation *> spreadInRuns(func::FuncOp function) {
+  DenseSet<Operation *> inRuns;
   ConstantBudget budget(storedConstants(function), ConstantBudget::kComputed);
   SmallVector<graph::ConstantOp> constants(
       function.getOps<graph::ConstantOp>());
@@ -42,10 +43,12 @@ void spreadInRuns(func::FuncOp function) {
     Value one = graph::ConstantOp::create(
         builder, constant.getLoc(),
         splat.resizeSplat(RankedTensorType::get({}, type.getElementType())));
-    Value all =
+    auto all =
         graph::BroadcastOp::create(builder, constant.getLoc(), type, one);
-    constant.getResult().replaceUsesWithIf(all, isRead);
+    constant.getResult().replaceUsesWithIf(all.getResult(), isRead);
+    inRuns.insert(all);
   }
+  return inRuns;
 }
 
 } // namespace tinh::transforms

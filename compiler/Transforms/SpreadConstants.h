@@ -17,8 +17,8 @@ namespace tinh::transforms {
 uint64_t storedConstants(mlir::func::FuncOp function);
 
 /// Computes large constants with one value in each run where no kernel reads
-/// them: kernels have such constants in their code.
-void spreadInRuns(mlir::func::FuncOp function);
+/// them: kernels have such constants in their code. Gives the ops that do.
+llvm::DenseSet<mlir::Operation *> spreadInRuns(mlir::func::FuncOp function);
 
 } // namespace tinh::transforms
 

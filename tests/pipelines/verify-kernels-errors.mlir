@@ -3,6 +3,7 @@
 // RUN: rm -rf %t && split-file %s %t
 // RUN: not graph-compile %t/index.mlir --from=plan -o %t/out.so 2>&1 | FileCheck %s --check-prefix=INDEX
 // RUN: not graph-compile %t/below.mlir --from=plan -o %t/out.so 2>&1 | FileCheck %s --check-prefix=BELOW
+// RUN: not graph-compile %t/overflow.mlir --from=plan -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OVERFLOW
 // RUN: not graph-compile %t/scatter.mlir --from=plan -o %t/out.so 2>&1 | FileCheck %s --check-prefix=SCATTER
 // RUN: graph-compile %t/folded.mlir --from=plan -o %t/out.so
 // RUN: not graph-compile %t/unfolded.mlir --from=plan -o %t/out.so 2>&1 | FileCheck %s --check-prefix=UNFOLDED
@@ -60,6 +61,34 @@ func.func private @gather(%x: tensor<4x8xf32>, %i: tensor<2xi64>) -> tensor<2x8x
     %4 = linalg.index 1 : index
     %5 = tensor.extract %x[%3, %4] : tensor<4x8xf32>
     linalg.yield %5 : f32
+  } -> tensor<2x8xf32>
+  return %1 : tensor<2x8xf32>
+}
+
+// One that would be in bounds if its sum never wrapped, as the text claims.
+//--- overflow.mlir
+// OVERFLOW: error: 'tensor.extract' op reads 'tensor<4x8xf32>' at an index in dimension 0 that may be anything from -9223372036854775808 to 3
+plan.function @main
+    inputs("x": tensor<4x8xf32>, "i": tensor<2xi64>) outputs("y": tensor<2x8xf32>)
+    arena 0 unplanned 0 lower_bound 0 {
+  plan.dispatch @gather chunks 1 scratch 0 reads(input 0[0 to 128], input 1[0 to 16]) writes(output 0[0 to 64])
+}
+func.func private @gather(%x: tensor<4x8xf32>, %i: tensor<2xi64>) -> tensor<2x8xf32>
+    attributes {graph.plan = #cpu.rows<outer = 1, lanes = 8, units = 2>, graph.chunks = 1 : i64, graph.scratch = 0 : i64} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %last = arith.constant 3 : index
+  %0 = tensor.empty() : tensor<2x8xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+      ins(%i : tensor<2xi64>) outs(%0 : tensor<2x8xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    %2 = arith.index_cast %in : i64 to index
+    %3 = arith.maxsi %2, %zero : index
+    %4 = arith.addi %3, %one overflow<nsw> : index
+    %5 = arith.minsi %4, %last : index
+    %6 = linalg.index 1 : index
+    %7 = tensor.extract %x[%5, %6] : tensor<4x8xf32>
+    linalg.yield %7 : f32
   } -> tensor<2x8xf32>
   return %1 : tensor<2x8xf32>
 }

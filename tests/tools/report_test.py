@@ -94,6 +94,29 @@ class ReportTest(tool_test.ToolTest):
             [("branch", []), (kernel, []), ("jump", []), (kernel, []), (kernel, [1, 3])],
         )
 
+    def test_branches_that_exchange_values(self):
+        """Each gives what any of those before it has given."""
+        types = "tensor<4xf32>"
+        pair = f"{types}, {types}"
+        lines, (x, y) = [], ("%x", "%y")
+        for i in range(40):
+            lines.append(f"%{i}:2 = graph.if %c : ({pair}) {{")
+            lines.append(f"  graph.yield {x}, {y} : {pair}\n}} else {{")
+            lines.append(f"  graph.yield {y}, {x} : {pair}\n}}")
+            x, y = f"%{i}#0", f"%{i}#1"
+        text = f"""
+            func.func @main(%x: {types} {{graph.name = "x"}},
+                            %y: {types} {{graph.name = "y"}},
+                            %c: tensor<i1> {{graph.name = "c"}})
+                -> ({types} {{graph.name = "z"}}) {{
+              {" ".join(lines)}
+              %z = graph.sub {x}, {y} : {pair} -> {types}
+              return %z : {types}
+            }}"""
+        (main,) = self.compile_with_page(text)[2]["functions"]
+        for op in main["ops"]:
+            self.assertEqual(len(set(op["reads"])), len(op["reads"]))
+
     def test_ops_are_with_the_steps_that_compute_them(self):
         _, _, data = self.compile_with_page(two_layer())
         self.check(data)

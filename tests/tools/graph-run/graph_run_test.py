@@ -387,6 +387,17 @@ class Runs(GraphRun):
             self.folder,
         )
 
+    def test_wrong_inputs_leave_no_folder(self):
+        none, folder = self.folder / "none.npy", self.folder / "new"
+        self.fails(
+            f"input 'x': cannot read '{none}': No such file or directory",
+            "--input",
+            f"x={none}",
+            "--output-dir",
+            folder,
+        )
+        self.assertFalse(folder.exists())
+
     def test_json(self):
         options = ["--json", "--runs", 9, "--warmup", 2, "--threads", 2]
         for more in ([], ["--in-flight", 4]):
