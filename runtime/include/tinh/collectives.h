@@ -1,0 +1,113 @@
+/*===- tinh/collectives.h - What ranks compute together -----------*- C -*-===//
+ *
+ * Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+ * See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===----------------------------------------------------------------------===//
+ *
+ * Collective operations of several processes, the ranks 0 to num_ranks - 1,
+ * as MPI and NCCL define them: a table of functions. libtinh_mpi_openmpi.so and
+ * libtinh_mpi_mpich.so have one over MPI; a program may bring its own.
+ *
+ * All ranks start the same collectives, in the same order. Plain C11.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef TINH_COLLECTIVES_H
+#define TINH_COLLECTIVES_H
+
+#include "tinh/status.h"
+#include "tinh/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tinh_collective_kind {
+  /* Each rank's output is the reduction of all inputs, `count` elements. */
+  TINH_ALL_REDUCE = 0,
+  /* Each rank's output are all inputs of `count` elements, in their order. */
+  TINH_ALL_GATHER = 1,
+  /* The inputs have `count` elements for each rank, whose output is the
+   * reduction of its ones. */
+  TINH_REDUCE_SCATTER = 2,
+  /* Each rank's output is the input of `root`, `count` elements. */
+  TINH_BROADCAST = 3
+} tinh_collective_kind_t;
+
+typedef enum tinh_reduction {
+  TINH_REDUCE_SUM = 0,
+  TINH_REDUCE_MEAN = 1, /* The sum, divided by the number of ranks. */
+  TINH_REDUCE_MAX = 2   /* NaN if one is. */
+} tinh_reduction_t;
+
+typedef struct tinh_collective {
+  tinh_collective_kind_t kind;
+  tinh_reduction_t reduction; /* Of those that reduce. */
+  /* Reductions take f16, bf16, f32, f64, i32 and i64; the first two are added
+   * in f32. A mean is one of floats. */
+  tinh_dtype_t dtype;
+  /* As what elements are sent: `dtype`, or TINH_DTYPE_BF16 for one of f32,
+   * whose sums are in f32 and sent as bf16 again. */
+  tinh_dtype_t wire;
+  uint32_t root;
+  uint64_t count;
+  /* Dense, aligned to the element's size, and left alone by the program until
+   * the collective is finished. They may be the same where all ranks' inputs
+   * have the size of the output; else they do not overlap. */
+  const void *input;
+  void *output;
+} tinh_collective_t;
+
+/* A program that brings its own has this as the first member of its structure.
+ *
+ * Functions that may fail return NULL, or what went wrong, a sentence that
+ * names the rank if there is one to name, valid as long as the table is. A
+ * failure is that of all ranks, and final: whatever is unfinished then fails,
+ * and so does what is started later. */
+typedef struct tinh_collectives tinh_collectives_t;
+struct tinh_collectives {
+  uint32_t struct_size; /* sizeof(tinh_collectives_t). */
+  uint32_t rank, num_ranks;
+  /* Of the ranks on this rank's machine: to share its CPUs. */
+  uint32_t local_rank, num_local_ranks;
+  const char *library; /* Its name and version, for messages. */
+
+  /* Starts a collective, and returns at once. From any thread, one at a time.
+   * `*out_ticket` is what to wait for it with. */
+  const char *(*start)(tinh_collectives_t *collectives,
+                       const tinh_collective_t *collective,
+                       uint64_t *out_ticket);
+
+  /* Waits until this rank's part in it is finished: its output is there, and
+   * its input may change. From any thread, once for each ticket. */
+  const char *(*wait)(tinh_collectives_t *collectives, uint64_t ticket);
+
+  /* Fails on all ranks, for the reason that `why` says. From any thread. */
+  void (*abort)(tinh_collectives_t *collectives, const char *why);
+
+  /* Leaves the other ranks, which must do so, too, once all is finished; frees
+   * the table. */
+  void (*destroy)(tinh_collectives_t *collectives);
+};
+
+typedef struct tinh_collectives_options {
+  uint32_t struct_size; /* sizeof(tinh_collectives_options_t). */
+  /* After how many seconds without a sign of life a rank counts as dead, and
+   * one that has not started what others wait for as hanging. 0: 60. */
+  double timeout;
+} tinh_collectives_options_t;
+
+/* What each library has under this name: the table of a process that was
+ * started as one of several ranks. Once in a process. NULL, or what went wrong,
+ * valid until the next call on this thread. */
+typedef const char *(*tinh_collectives_create_t)(
+    const tinh_collectives_options_t *options,
+    tinh_collectives_t **out_collectives);
+#define TINH_COLLECTIVES_CREATE "tinh_collectives_create"
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* TINH_COLLECTIVES_H */

@@ -1,0 +1,243 @@
+//===- communicator.cpp - The thread that calls MPI -----------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "communicator.h"
+
+#include <algorithm>
+
+namespace tinh::mpi {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How long a rank that has failed lives on, for the others to hear of it: one
+/// that ends while another reads its memory takes that one with it (UCX).
+constexpr auto kGrace = 500ms;
+
+Communicator &from(tinh_collectives_t *table) {
+  return *static_cast<Communicator *>(table);
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// For the program's threads
+//===----------------------------------------------------------------------===//
+
+Communicator::Communicator(Clock::duration timeout)
+    : tinh_collectives_t{}, timeout(timeout) {
+  struct_size = sizeof(tinh_collectives_t);
+  start = [](tinh_collectives_t *table, const tinh_collective_t *collective,
+             uint64_t *ticket) {
+    return from(table).begin(*collective, *ticket);
+  };
+  wait = [](tinh_collectives_t *table, uint64_t ticket) {
+    return from(table).wait_for(ticket);
+  };
+  abort = [](tinh_collectives_t *table, const char *why) {
+    from(table).give_up(why);
+  };
+  destroy = [](tinh_collectives_t *table) { delete &from(table); };
+
+  thread = std::thread([this] { run(); });
+  std::unique_lock lock(mutex);
+  for_program.wait(lock, [&] { return is_ready || !failure.empty(); });
+  if (failure.empty())
+    return;
+  lock.unlock();
+  thread.join();
+  throw Failure(failure);
+}
+
+Communicator::~Communicator() {
+  {
+    std::lock_guard lock(mutex);
+    is_leaving = true;
+  }
+  for_progress.notify_one();
+  thread.join();
+}
+
+const char *Communicator::begin(const tinh_collective_t &collective,
+                                uint64_t &ticket) {
+  std::lock_guard lock(mutex);
+  if (!failure.empty())
+    return failure.c_str();
+  std::string mistake = find_mistake(collective, static_cast<int>(num_ranks));
+  if (!mistake.empty())
+    return mistakes.emplace_back(std::move(mistake)).c_str();
+  ticket = num_started++;
+  tickets.emplace(ticket, false);
+  queue.emplace_back(ticket, collective);
+  for_progress.notify_one();
+  return nullptr;
+}
+
+const char *Communicator::wait_for(uint64_t ticket) {
+  std::unique_lock lock(mutex);
+  auto found = tickets.find(ticket);
+  if (found == tickets.end())
+    return mistakes
+        .emplace_back("there is no collective to wait for with ticket " +
+                      std::to_string(ticket))
+        .c_str();
+  for_program.wait(lock, [&] { return found->second || !failure.empty(); });
+  bool is_done = found->second;
+  tickets.erase(found);
+  return is_done ? nullptr : failure.c_str();
+}
+
+void Communicator::give_up(const char *why) {
+  std::lock_guard lock(mutex);
+  if (abort_reason.empty())
+    abort_reason = "rank " + std::to_string(rank) + " has given up: " + why;
+  for_progress.notify_one();
+}
+
+//===----------------------------------------------------------------------===//
+// The progress thread
+//===----------------------------------------------------------------------===//
+
+void Communicator::run() {
+  try {
+    Group group;
+    Peers peers(group, timeout);
+    {
+      std::lock_guard lock(mutex);
+      rank = static_cast<uint32_t>(group.rank);
+      num_ranks = static_cast<uint32_t>(group.num_ranks);
+      local_rank = static_cast<uint32_t>(group.local_rank);
+      num_local_ranks = static_cast<uint32_t>(group.num_local_ranks);
+      library_name = group.library;
+      library = library_name.c_str();
+      is_ready = true;
+    }
+    for_program.notify_all();
+    try {
+      progress(group, peers);
+    } catch (const Failure &failure) {
+      // Before the program knows, which may end then.
+      if (!failure.is_told)
+        peers.tell(failure.what(), failure.rank);
+      std::this_thread::sleep_for(kGrace);
+      throw;
+    }
+  } catch (const std::exception &error) {
+    fail(error.what());
+  }
+}
+
+void Communicator::progress(Group &group, Peers &peers) {
+  for (;;) {
+    take_started(group);
+    rest(advance());
+    peers.poll(num_begun);
+    check_overdue(peers);
+    std::unique_lock lock(mutex);
+    if (!abort_reason.empty())
+      throw Failure(abort_reason);
+    if (!is_leaving || !queue.empty())
+      continue;
+    lock.unlock();
+    if (!active.empty())
+      throw Failure("rank " + std::to_string(rank) + " has left before the " +
+                    active.front().operation.describe() + " was finished");
+    peers.leave(num_begun);
+    return group.finalize();
+  }
+}
+
+/// Begins what the program has started; waits for that for some milliseconds if
+/// there is nothing else to do.
+void Communicator::take_started(const Group &group) {
+  std::deque<std::pair<uint64_t, tinh_collective_t>> started;
+  {
+    std::unique_lock lock(mutex);
+    if (active.empty())
+      for_progress.wait_for(lock, 10ms, [&] {
+        return !queue.empty() || is_leaving || !abort_reason.empty();
+      });
+    started.swap(queue);
+  }
+  for (auto &[ticket, collective] : started) {
+    active.push_back({Operation(collective, group), ticket, Clock::now()});
+    active.back().operation.begin();
+    ++num_begun;
+  }
+}
+
+/// Whether anything has been finished.
+bool Communicator::advance() {
+  bool may_gather = true, has_moved = false;
+  for (Active &each : active) {
+    Operation &operation = each.operation;
+    if (operation.is_done())
+      continue;
+    bool would_gather = operation.will_gather();
+    operation.advance(may_gather);
+    may_gather &= !operation.will_gather();
+    has_moved |= operation.is_done() || would_gather != operation.will_gather();
+    if (operation.is_done())
+      finish(each.ticket);
+  }
+  while (!active.empty() && active.front().operation.is_done())
+    active.pop_front();
+  return has_moved;
+}
+
+void Communicator::check_overdue(const Peers &peers) const {
+  for (const Active &each : active) {
+    auto late = Clock::now() - each.begun;
+    if (!each.operation.is_scattering() ||
+        (late <= timeout && !peers.previous_has_left()))
+      continue;
+    int previous = peers.previous();
+    auto what = "the " + each.operation.describe() + ", collective " +
+                std::to_string(each.ticket);
+    auto that = "rank " + std::to_string(previous);
+    if (peers.started_by_previous() <= each.ticket)
+      throw Failure(peers.previous_has_left()
+                        ? that + " has left without " + what +
+                              ", which others wait for"
+                        : that + " has not started " + what +
+                              ", which others wait for; it hangs, or runs "
+                              "another program",
+                    previous);
+    if (late > 2 * timeout)
+      throw Failure(what + " does not end, though " + that + " has started it");
+  }
+}
+
+/// Leaves the CPU to others while messages are on their way.
+void Communicator::rest(bool has_moved) {
+  auto now = Clock::now();
+  if (has_moved || active.empty())
+    last_moved = now;
+  else if (now - last_moved < 200us)
+    std::this_thread::yield();
+  else
+    std::this_thread::sleep_for(20us);
+}
+
+void Communicator::finish(uint64_t ticket) {
+  {
+    std::lock_guard lock(mutex);
+    tickets.at(ticket) = true;
+  }
+  for_program.notify_all();
+}
+
+void Communicator::fail(const std::string &why) {
+  {
+    std::lock_guard lock(mutex);
+    failure = why;
+  }
+  for_program.notify_all();
+}
+
+} // namespace tinh::mpi
