@@ -90,6 +90,7 @@ class ContextOptions(c.Structure):
         ("measure_cuda", c.c_bool),
         ("measure_steps", c.c_bool),
         ("device", c.c_int),
+        ("collectives", c.c_void_p),
     ]
 
 

@@ -8,6 +8,7 @@
 #include "assign.h"
 
 #include "program.h"
+#include "step_buffers.h"
 
 #include <algorithm>
 
@@ -41,7 +42,7 @@ public:
       loops -= step.opcode == TINH_OP_NEXT;
       bool undivided = alone || (step.opcode < TINH_OP_BRANCH && loops == 0 &&
                                  is_one_piece(step));
-      if (undivided)
+      if (undivided && !is_collective(step))
         give(s, end, cycles(s, end));
       else
         divide(cycles(s, end));

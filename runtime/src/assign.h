@@ -24,7 +24,7 @@ namespace tinh::runtime {
 /// Of each step the worker whose it is if it is one piece. All steps of a loop
 /// that is alone are its worker's. Where it makes no difference, and in other
 /// loops, that is the last worker: worker 0 is the one who is busy with the
-/// caller's affairs.
+/// caller's affairs. The last one has all collectives, which so start in order.
 std::vector<uint32_t> assign_steps(const Module &module,
                                    const tinh_function_desc_t &function,
                                    uint32_t num_workers);

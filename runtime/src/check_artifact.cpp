@@ -13,6 +13,7 @@
 
 #include "cuda/schedule.h"
 #include "step_buffers.h"
+#include "tinh/collectives.h"
 #include "tinh/runtime.h"
 
 #include <algorithm>
@@ -177,6 +178,22 @@ bool valid_variables(const tinh_artifact_t &artifact) {
       });
 }
 
+/// Whether some number of ranks can do it.
+bool valid_collective(const tinh_collective_desc_t &collective) {
+  bool is_reduction = collective.kind == TINH_ALL_REDUCE ||
+                      collective.kind == TINH_REDUCE_SCATTER;
+  bool is_for_a_number = collective.kind == TINH_ALL_GATHER ||
+                         collective.kind == TINH_REDUCE_SCATTER;
+  bool is_rounded = is_reduction && collective.dtype == TINH_DTYPE_F32 &&
+                    collective.wire == TINH_DTYPE_BF16;
+  return collective.kind <= TINH_BROADCAST &&
+         collective.reduction <= TINH_REDUCE_MAX &&
+         tinh_dtype_size(static_cast<tinh_dtype_t>(collective.dtype)) != 0 &&
+         (collective.wire == collective.dtype || is_rounded) &&
+         (collective.num_ranks != 0 || !is_for_a_number) &&
+         collective_size(collective, 0) && collective_size(collective, 1);
+}
+
 /// Checks the steps of one function.
 class StepChecker {
 public:
@@ -288,7 +305,7 @@ private:
   bool valid_devices(uint32_t s) const {
     const tinh_step_t &step = function.steps[s];
     bool of_gpu = cuda::on_device(artifact, function, step);
-    if (of_gpu && &function == artifact.init)
+    if (of_gpu && (&function == artifact.init || is_collective(step)))
       return false;
     if (of_gpu && step.opcode == TINH_OP_DISPATCH &&
         step.num_chunks > INT32_MAX)
@@ -327,6 +344,41 @@ private:
     return false;
   }
 
+  /// Whether step `s` is in no loop, and no jump leads past it.
+  bool runs_always(uint32_t s) const {
+    return enclosing[s] < 0 && std::none_of(
+                                   function.steps, function.steps + s,
+                                   [&](const tinh_step_t &step) {
+                                     return (step.opcode == TINH_OP_BRANCH ||
+                                             step.opcode == TINH_OP_JUMP) &&
+                                            step.target > s;
+                                   });
+  }
+
+  /// How many steps wait for the collective that step `s` starts.
+  size_t awaits(uint32_t s) const {
+    return static_cast<size_t>(
+        std::count_if(function.steps, function.steps + function.num_steps,
+                      [&](const tinh_step_t &step) {
+                        return step.opcode == TINH_OP_AWAIT && step.target == s;
+                      }));
+  }
+
+  /// The collective has been checked, where it is started.
+  bool valid_await(uint32_t s) const {
+    const tinh_step_t &step = function.steps[s];
+    if (step.target >= s || step.num_buffers != 2)
+      return false;
+    const tinh_step_t &start = function.steps[step.target];
+    auto same = [](const tinh_buffer_ref_t &a, const tinh_buffer_ref_t &b) {
+      return a.space == b.space && a.index == b.index && a.offset == b.offset;
+    };
+    return start.opcode == TINH_OP_START &&
+           step.collective == start.collective &&
+           std::equal(step.buffers, step.buffers + 2, start.buffers, same) &&
+           runs_always(s);
+  }
+
   bool valid_operation(uint32_t s) const {
     const tinh_step_t &step = function.steps[s];
     switch (step.opcode) {
@@ -339,6 +391,12 @@ private:
       return step.num_buffers == 2 && step.size <= INT64_MAX;
     case TINH_OP_ZERO:
       return step.num_buffers == 1 && step.size <= INT64_MAX;
+    case TINH_OP_START:
+      return step.num_buffers == 2 && step.collective &&
+             valid_collective(*step.collective) && &function != artifact.init &&
+             runs_always(s) && awaits(s) == 1;
+    case TINH_OP_AWAIT:
+      return valid_await(s);
     case TINH_OP_BRANCH:
       return step.num_buffers == 1 && valid_jump(s);
     case TINH_OP_JUMP:

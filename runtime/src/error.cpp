@@ -69,6 +69,8 @@ const char *tinh_status_name(tinh_status_t status) {
     return "TINH_NO_DEVICE";
   case TINH_DEVICE_ERROR:
     return "TINH_DEVICE_ERROR";
+  case TINH_COLLECTIVE_FAILED:
+    return "TINH_COLLECTIVE_FAILED";
   }
   return "?";
 }

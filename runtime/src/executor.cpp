@@ -113,6 +113,17 @@ static std::string arena_purpose(const tinh_artifact_t &artifact) {
   return purpose;
 }
 
+/// That of a context without a GPU.
+static void make_arena(const Module &module,
+                       const std::vector<Program> &programs, uint64_t size,
+                       Arena &arena) {
+  arena.memory =
+      MappedMemory::anonymous(size, arena_purpose(module.artifact()));
+  for (const Program &program : programs)
+    arena.tables.push_back(
+        program.address_table({arena.memory.data(), module.weights()}));
+}
+
 void Executor::make_memory() {
   const tinh_artifact_t &artifact = loaded->artifact();
   scratch_stride = scratch_size(artifact);
@@ -134,15 +145,13 @@ void Executor::make_memory() {
   bool overlap = (options.threads > 1 || gpu) && !goes_by_steps();
   arenas.resize(overlap ? std::min(options.max_in_flight, 2u) : 1);
   for (Arena &arena : arenas) {
-    if (gpu) {
+    if (options.collectives)
+      arena.collectives =
+          std::make_unique<CollectiveSteps>(options.collectives);
+    if (gpu)
       make_device_arena(arena);
-    } else {
-      arena.memory =
-          MappedMemory::anonymous(arena_size, arena_purpose(artifact));
-      for (const Program &program : programs)
-        arena.tables.push_back(
-            program.address_table({arena.memory.data(), loaded->weights()}));
-    }
+    else
+      make_arena(*loaded, programs, arena_size, arena);
     free_arenas.push_back(&arena);
   }
   if (gpu)
@@ -197,6 +206,7 @@ Executor::submit(uint32_t function, Arguments arguments,
                  const std::vector<std::shared_ptr<Future>> &wait_for) {
   for (const std::shared_ptr<Future> &future : wait_for)
     future->require_this_process();
+  programs[function].require_ranks(options.collectives);
   auto run =
       std::make_shared<Run>(shared_from_this(), function, std::move(arguments));
   run->num_pending = static_cast<uint32_t>(wait_for.size());
@@ -318,6 +328,7 @@ void Executor::run_now(uint32_t function, Arguments arguments) {
       throw Error(status, run->message());
     return;
   }
+  programs[function].require_ranks(options.collectives);
   Run run(shared_from_this(), function, std::move(arguments));
   run.completes_itself = false;
   run.submitted = trace ? trace_clock() : 0;
@@ -342,6 +353,7 @@ void Executor::run_now(uint32_t function, Arguments arguments) {
     lock.lock();
     has_leader = false;
   }
+  run.end_collectives();
   release_place(run);
   lock.unlock();
   if (run.status != TINH_OK)

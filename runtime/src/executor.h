@@ -157,7 +157,6 @@ private:
   void complete_on_device(Run &run);
   void part_done(Run &run);
   void completer_loop();
-  template <typename What> void try_on_device(Run &run, What &&what);
   bool uses_device(const Run &run) const {
     return gpu && programs[run.function].uses_device();
   }
@@ -244,6 +243,10 @@ inline void Executor::execute(const Run &run, uint32_t worker,
                     scratch_stride);
     pool->divide(worker, visit, call, instruction.begin, instruction.end,
                  instruction.grain);
+  } else if (instruction.opcode > TINH_OP_ZERO) {
+    run.arena->collectives->execute(
+        programs[run.function].function().steps[instruction.step],
+        instruction.step, buffers);
   } else if (instruction.begin < instruction.end) {
     copy_or_zero(instruction, buffers);
   }

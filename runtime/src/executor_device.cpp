@@ -15,22 +15,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "executor.h"
-#include "guarded.h"
 #include "handles.h"
 
 #include <algorithm>
 #include <pthread.h>
 
 namespace tinh::runtime {
-
-/// Does a part of a run unless one before has failed.
-template <typename What> void Executor::try_on_device(Run &run, What &&what) {
-  if (run.status != TINH_OK)
-    return;
-  run.status = guarded(what);
-  if (run.status != TINH_OK)
-    run.why = tinh_last_error();
-}
 
 void Executor::make_device_arena(Arena &arena) {
   arena.device = std::make_unique<cuda::DeviceRun>(
@@ -82,7 +72,7 @@ void Executor::check_memory(uint32_t function,
 void Executor::execute_with_device(Run &run) {
   const Program &program = programs[run.function];
   std::optional<cuda::Current> current;
-  try_on_device(run, [&] {
+  run.attempt([&] {
     current.emplace(*gpu->device());
     begin_on_device(run);
   });
@@ -123,7 +113,7 @@ void Executor::give_to_device(Run &run, const Walk &walk,
   auto what = static_cast<uint32_t>(instruction.begin);
   bool had_failed = run.status != TINH_OK;
   int64_t begin = trace ? trace_clock() : 0;
-  try_on_device(run, [&] {
+  run.attempt([&] {
     if (instruction.opcode == kDeviceLaunch)
       device.launch(what);
     else if (instruction.opcode == kDeviceWait)
@@ -150,7 +140,7 @@ void Executor::give_to_device(Run &run, const Walk &walk,
 /// Worker 0 is done with it.
 void Executor::finish_on_device(Run &run) {
   cuda::DeviceRun &device = *run.arena->device;
-  try_on_device(run, [&] { device.finish(); });
+  run.attempt([&] { device.finish(); });
   if (run.status != TINH_OK)
     device.abandon();
   if (!run.completes_itself)
@@ -164,7 +154,7 @@ void Executor::finish_on_device(Run &run) {
 void Executor::complete_on_device(Run &run) {
   cuda::DeviceRun &device = *run.arena->device;
   std::optional<cuda::Current> current;
-  try_on_device(run, [&] {
+  run.attempt([&] {
     current.emplace(*gpu->device());
     device.complete();
     if (options.measure_cuda)

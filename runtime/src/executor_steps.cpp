@@ -13,26 +13,22 @@
 //
 //===----------------------------------------------------------------------===//
 #include "executor.h"
-#include "guarded.h"
 
 namespace tinh::runtime {
 
 void Executor::run_by_steps(Run &run) {
   walks[0].begin(programs[run.function], run.arena->tables[run.function].data(),
                  run.base);
-  if (run.status == TINH_OK) {
-    run.status = guarded([&] {
-      walk_by_steps(run);
-      if (uses_device(run)) {
-        run.arena->device->finish();
-        run.arena->device->complete();
-        if (trace)
-          run.arena->device->trace_steps(*trace, run.number);
-      }
-    });
-    if (run.status != TINH_OK)
-      run.why = tinh_last_error();
-  }
+  run.attempt([&] {
+    walk_by_steps(run);
+    if (!uses_device(run))
+      return;
+    run.arena->device->finish();
+    run.arena->device->complete();
+    if (trace)
+      run.arena->device->trace_steps(*trace, run.number);
+  });
+  run.end_collectives();
   if (run.status != TINH_OK && uses_device(run))
     run.arena->device->abandon();
   if (run.completes_itself)

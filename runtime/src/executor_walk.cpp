@@ -50,22 +50,20 @@ void Executor::start(Run &run) {
   run.arena = free_arenas.back();
   free_arenas.pop_back();
   run.base = next_base;
+  if (run.arena->collectives)
+    run.arena->collectives->begin(programs[run.function].function());
   run.exclusive = mutates || last_mutated;
   last_mutated = mutates;
   leads_in_place = !run.completes_itself;
-  uint32_t num_parts = pool->num_workers();
-  if (const Program &program = programs[run.function]; program.uses_device())
-    num_parts = program.on_leader() ? 1 : num_parts + 1; // The GPU's, too.
-  run.num_unfinished.store(num_parts, std::memory_order_relaxed);
+  run.num_unfinished.store(
+      programs[run.function].num_parts(pool->num_workers()),
+      std::memory_order_relaxed);
 }
 
 /// Worker 0's part: arguments, the call to the others, and its own share.
 void Executor::execute_parts(Run &run) {
-  std::vector<void *> &table = run.arena->tables[run.function];
-  for (const ArgumentSlot &slot : programs[run.function].arguments())
-    table[slot.entry] =
-        static_cast<char *>(run.arguments.pointers[slot.argument]) +
-        slot.offset;
+  programs[run.function].place(run.arguments.pointers,
+                               run.arena->tables[run.function]);
   if (gpu)
     return execute_with_device(run);
   if (goes_by_steps())
@@ -115,8 +113,10 @@ ThreadPool::Halt Executor::go_on(Run &run, uint32_t worker,
 
 /// The last one completes the run.
 void Executor::part_done(Run &run) {
-  if (run.num_unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    complete(run, run.status, run.why);
+  if (run.num_unfinished.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
+  run.end_collectives();
+  complete(run, run.status, run.why);
 }
 
 /// Whether whoever walks a part may end it, and call back: a thread that waits

@@ -23,6 +23,7 @@
 //===----------------------------------------------------------------------===//
 #include "assign.h"
 #include "program.h"
+#include "step_buffers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -50,6 +51,8 @@ Share share_of_step(const tinh_step_t &step, uint32_t worker,
                     uint32_t num_workers) {
   if (step.opcode == TINH_OP_DISPATCH)
     return share(step.num_chunks, worker, num_workers);
+  if (is_collective(step))
+    return share(1, worker, num_workers);
   uint64_t pieces =
       step.size / TINH_COPY_SHARE + (step.size % TINH_COPY_SHARE > 0);
   Share bytes = share(pieces, worker, num_workers);
@@ -348,6 +351,8 @@ Program::Program(const Module &module, const tinh_function_desc_t &function,
     : description(&function), for_device(module.artifact(), function, all_walk),
       left_to_leader(uses_device() && !all_walk &&
                      (num_workers == 1 || for_device.cpu_is_small())),
+      has_collectives(std::any_of(
+          function.steps, function.steps + function.num_steps, is_collective)),
       workers(left_to_leader ? 1 : num_workers),
       loop_of(function.num_steps, kNoLoop),
       first_moving(function.num_steps, kNone) {

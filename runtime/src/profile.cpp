@@ -59,6 +59,9 @@ static tinh_step_kind_t kind_of(const tinh_step_t &step) {
     return TINH_STEP_COPY;
   case TINH_OP_ZERO:
     return TINH_STEP_ZERO;
+  case TINH_OP_START:
+  case TINH_OP_AWAIT:
+    return TINH_STEP_COLLECTIVE;
   case TINH_OP_LOOP:
     return TINH_STEP_LOOP;
   default:

@@ -13,6 +13,7 @@
 #include "program.h"
 
 #include "check_artifact.h"
+#include "collective_steps.h"
 
 #include <algorithm>
 
@@ -21,7 +22,7 @@ namespace tinh::runtime {
 bool is_one_piece(const tinh_step_t &step) {
   if (step.opcode == TINH_OP_DISPATCH)
     return step.num_chunks == 1;
-  return step.opcode >= TINH_OP_BRANCH || step.size <= TINH_COPY_SHARE;
+  return step.opcode > TINH_OP_ZERO || step.size <= TINH_COPY_SHARE;
 }
 
 void Program::find_arguments() {
@@ -105,6 +106,11 @@ void Program::add_moving_buffers(uint32_t s, uint32_t first_entry) {
   }
 }
 
+void Program::require_ranks(const tinh_collectives_t *collectives) const {
+  if (has_collectives)
+    runtime::require_ranks(*description, collectives);
+}
+
 uint32_t Program::index_at(const std::vector<Instruction> &list,
                            uint32_t step) {
   auto found = std::lower_bound(
@@ -139,6 +145,13 @@ std::vector<void *> Program::address_table(const Memory &memory) const {
     }
   }
   return table;
+}
+
+void Program::place(const std::vector<void *> &arguments,
+                    std::vector<void *> &table) const {
+  for (const ArgumentSlot &slot : slots)
+    table[slot.entry] =
+        static_cast<char *>(arguments[slot.argument]) + slot.offset;
 }
 
 } // namespace tinh::runtime

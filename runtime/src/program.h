@@ -21,6 +21,7 @@
 
 #include "cuda/schedule.h"
 #include "module.h"
+#include "tinh/collectives.h"
 
 #include <map>
 #include <vector>
@@ -109,12 +110,21 @@ public:
   /// Whether it is left to worker 0: what there is beside the GPU's steps is
   /// not worth sharing.
   bool on_leader() const { return left_to_leader; }
+  /// Of a run, that of a GPU included.
+  uint32_t num_parts(uint32_t num_workers) const {
+    if (!uses_device())
+      return num_workers;
+    return left_to_leader ? 1 : num_workers + 1;
+  }
   const std::vector<Instruction> &instructions(uint32_t worker) const {
     return workers[worker];
   }
   /// The index of the first instruction in a worker's list that belongs to
   /// `step` or a later one.
   static uint32_t index_at(const std::vector<Instruction> &list, uint32_t step);
+  /// Throws INVALID_ARGUMENT or INCOMPATIBLE if there are not the ranks that it
+  /// computes with, if with any.
+  void require_ranks(const tinh_collectives_t *collectives) const;
   const std::vector<ArgumentSlot> &arguments() const { return slots; }
   /// The arguments that the CPU reads or writes, each with the first step in
   /// which it does.
@@ -140,6 +150,9 @@ public:
   };
   /// Addresses of all buffers, arguments left null.
   std::vector<void *> address_table(const Memory &memory) const;
+  /// Puts the addresses of a run's arguments into such a table.
+  void place(const std::vector<void *> &arguments,
+             std::vector<void *> &table) const;
 
 private:
   class Expander;
@@ -150,6 +163,7 @@ private:
   const tinh_function_desc_t *description;
   cuda::Schedule for_device;
   bool left_to_leader;
+  bool has_collectives;
   std::vector<std::vector<Instruction>> workers;
   std::vector<ArgumentSlot> slots;
   std::map<uint32_t, uint32_t> of_host;

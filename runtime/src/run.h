@@ -14,8 +14,10 @@
 #ifndef TINH_RUNTIME_RUN_H
 #define TINH_RUNTIME_RUN_H
 
+#include "collective_steps.h"
 #include "cuda/device_run.h"
 #include "future.h"
+#include "guarded.h"
 #include "program.h"
 #include "thread_pool.h"
 
@@ -30,7 +32,8 @@ class Executor;
 struct Arena {
   MappedMemory memory; ///< Of a context without a GPU.
   std::vector<std::vector<void *>> tables;
-  std::unique_ptr<cuda::DeviceRun> device; ///< Of one with a GPU.
+  std::unique_ptr<cuda::DeviceRun> device;      ///< Of one with a GPU.
+  std::unique_ptr<CollectiveSteps> collectives; ///< Of one with other ranks.
 };
 
 /// Where the tensors of a run lie.
@@ -80,8 +83,27 @@ private:
   bool completes_itself = true;
   std::atomic<uint32_t> num_unfinished{0};
 
-  // How it has ended, if it goes by steps or uses a GPU. Written by worker 0
-  // and then by who waits for the GPU.
+  /// Does a part of it unless one before has failed.
+  template <typename Part> void attempt(Part &&part) {
+    if (status != TINH_OK)
+      return;
+    status = guarded(part);
+    if (status != TINH_OK)
+      why = tinh_last_error();
+  }
+
+  /// Once all steps are done: fails if a collective has.
+  void end_collectives() {
+    const char *failure =
+        arena->collectives ? arena->collectives->failure() : nullptr;
+    if (!failure || status != TINH_OK)
+      return;
+    status = TINH_COLLECTIVE_FAILED;
+    why = failure;
+  }
+
+  // How it has ended, if it goes by steps, uses a GPU or other ranks. Written
+  // by worker 0, then by who waits for the GPU, and then by who is done last.
   tinh_status_t status = TINH_OK;
   std::string why;
 };

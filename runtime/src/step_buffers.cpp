@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "step_buffers.h"
 
+#include "tinh/collectives.h"
 #include "tinh/runtime.h"
 
 #include <algorithm>
@@ -39,6 +40,21 @@ std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand) {
   return size;
 }
 
+std::optional<uint64_t>
+collective_size(const tinh_collective_desc_t &collective, uint32_t b) {
+  uint64_t size = tinh_dtype_size(static_cast<tinh_dtype_t>(collective.dtype));
+  bool of_all =
+      collective.kind == (b == 0 ? TINH_REDUCE_SCATTER : TINH_ALL_GATHER);
+  if (__builtin_mul_overflow(size, collective.count, &size) ||
+      __builtin_mul_overflow(size, of_all ? collective.num_ranks : 1, &size))
+    return std::nullopt;
+  return size;
+}
+
+bool is_collective(const tinh_step_t &step) {
+  return step.opcode == TINH_OP_START || step.opcode == TINH_OP_AWAIT;
+}
+
 uint64_t buffer_size(const tinh_artifact_t &artifact, const tinh_step_t &step,
                      uint32_t b) {
   switch (step.opcode) {
@@ -47,6 +63,9 @@ uint64_t buffer_size(const tinh_artifact_t &artifact, const tinh_step_t &step,
   case TINH_OP_COPY:
   case TINH_OP_ZERO:
     return step.size;
+  case TINH_OP_START:
+  case TINH_OP_AWAIT:
+    return *collective_size(*step.collective, b);
   case TINH_OP_BRANCH:
     return 1;
   default:

@@ -19,8 +19,16 @@ namespace tinh::runtime {
 /// nothing if it is no tensor.
 std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand);
 
+/// The bytes of what a collective reads (0) or writes (1); nothing if they are
+/// beyond what can be counted.
+std::optional<uint64_t>
+collective_size(const tinh_collective_desc_t &collective, uint32_t b);
+
+/// Whether it starts a collective or waits for one.
+bool is_collective(const tinh_step_t &step);
+
 /// The bytes that a step uses from the beginning of buffer `b` on. Its kernel
-/// has been checked.
+/// or collective has been checked.
 uint64_t buffer_size(const tinh_artifact_t &artifact, const tinh_step_t &step,
                      uint32_t b);
 

@@ -142,6 +142,10 @@ static const char *name_of(const tinh_step_t &step,
     return "copy";
   case TINH_OP_ZERO:
     return "zero";
+  case TINH_OP_START:
+    return "start a collective";
+  case TINH_OP_AWAIT:
+    return "await a collective";
   default:
     return "iteration";
   }

@@ -362,7 +362,7 @@ TEST_F(CheckArtifact, StepsHaveWhatTheyNeed) {
   EXPECT_FALSE(accepts(collatz, [&] { steps[4].num_buffers = 0; }));
   EXPECT_FALSE(accepts(collatz, [&] { steps[4].wait_for = 4; }));
   EXPECT_FALSE(accepts(collatz, [&] { steps[4].wait_for = -2; }));
-  EXPECT_FALSE(accepts(collatz, [&] { steps[4].opcode = 7; }));
+  EXPECT_FALSE(accepts(collatz, [&] { steps[4].opcode = 9; }));
   EXPECT_FALSE(accepts(collatz, [&] { steps[7].kernel = 99; }));
   EXPECT_FALSE(accepts(collatz, [&] { steps[7].num_chunks = 0; }));
   EXPECT_FALSE(accepts(collatz, [&] { steps[12].num_buffers = 1; }));

@@ -31,23 +31,23 @@ struct Schedule {
   void dispatch(int32_t wait_for, uint64_t chunks) {
     constexpr uint32_t kNothing = 3; // Of the toy's kernels.
     steps.push_back({TINH_OP_DISPATCH, kNothing, wait_for, 0, buffers, chunks,
-                     0, "dispatch", 0, 0, nullptr, 0});
+                     0, "dispatch", 0, 0, nullptr, 0, nullptr});
   }
 
   void copy(int32_t wait_for, uint64_t bytes) {
     steps.push_back({TINH_OP_COPY, 0, wait_for, 2, buffers, 0, bytes, "copy", 0,
-                     0, nullptr, 0});
+                     0, nullptr, 0, nullptr});
   }
 
   void zero(int32_t wait_for, uint64_t bytes) {
     steps.push_back({TINH_OP_ZERO, 0, wait_for, 1, buffers, 0, bytes, "zero", 0,
-                     0, nullptr, 0});
+                     0, nullptr, 0, nullptr});
   }
 
   /// One that is alone.
   uint32_t loop(int32_t wait_for, uint64_t length) {
     steps.push_back({TINH_OP_LOOP, 0, wait_for, 0, nullptr, length, 0, "loop",
-                     0, 0, nullptr, 1});
+                     0, 0, nullptr, 1, nullptr});
     return static_cast<uint32_t>(steps.size() - 1);
   }
 

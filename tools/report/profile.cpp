@@ -35,6 +35,8 @@ static std::string name_of(const tinh_step_profile_t &step) {
     return "zero";
   case TINH_STEP_LOOP:
     return "loop";
+  case TINH_STEP_COLLECTIVE:
+    return "collective";
   default:
     return "branch";
   }

@@ -52,6 +52,14 @@ static std::vector<std::string> lines_of(const char *text) {
   return lines;
 }
 
+/// Bytes of what a collective reads (0) or writes (1).
+static uint64_t size_of(const tinh_collective_desc_t &collective, uint32_t i) {
+  bool of_all =
+      collective.kind == (i == 0 ? TINH_REDUCE_SCATTER : TINH_ALL_GATHER);
+  return collective.count * (of_all ? collective.num_ranks : 1) *
+         tinh_dtype_size(static_cast<tinh_dtype_t>(collective.dtype));
+}
+
 /// How many bytes buffer `i` of `step` has, and whether they are written.
 static std::pair<uint64_t, bool> extent_of(const tinh_artifact_t &artifact,
                                            const tinh_step_t &step,
@@ -69,6 +77,9 @@ static std::pair<uint64_t, bool> extent_of(const tinh_artifact_t &artifact,
     return {step.size, i == 1};
   case TINH_OP_ZERO:
     return {step.size, true};
+  case TINH_OP_START:
+  case TINH_OP_AWAIT:
+    return {size_of(*step.collective, i), i == 1};
   default: // A condition or a count.
     return {step.opcode == TINH_OP_LOOP ? sizeof(int64_t) : 1, false};
   }

@@ -222,6 +222,8 @@ const char *kind_name(tinh_step_kind_t kind) {
     return "loop";
   case TINH_STEP_CONTROL:
     return "control";
+  case TINH_STEP_COLLECTIVE:
+    return "collective";
   }
   return "?";
 }

@@ -34,7 +34,7 @@
 #include <string.h>
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 11u
+#define TINH_ARTIFACT_VERSION 12u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -236,14 +236,29 @@ typedef enum tinh_opcode {
   TINH_OP_DISPATCH = 0, /* Run kernel `kernel` on `num_chunks` chunks. */
   TINH_OP_COPY = 1,     /* Copy `size` bytes from buffers[0] to buffers[1]. */
   TINH_OP_ZERO = 2,     /* Set `size` bytes of buffers[0] to 0. */
-  TINH_OP_BRANCH = 3,   /* Go to `target` unless the byte buffers[0] is set. */
-  TINH_OP_JUMP = 4,     /* Go to `target`. */
-  TINH_OP_LOOP = 5,     /* Begin a loop of `num_chunks` iterations, or of fewer
+  TINH_OP_START = 3,    /* Start `collective`, from buffers[0] to buffers[1]. */
+  TINH_OP_AWAIT = 4,    /* Wait until the collective that the step `target` has
+                           started, from and to the same buffers, is finished. */
+  TINH_OP_BRANCH = 5,   /* Go to `target` unless the byte buffers[0] is set. */
+  TINH_OP_JUMP = 6,     /* Go to `target`. */
+  TINH_OP_LOOP = 7,     /* Begin a loop of `num_chunks` iterations, or of fewer
                            if the int64_t buffers[0] is less; with none, go to
                            `target`, the step behind the loop's NEXT. */
-  TINH_OP_NEXT = 6      /* Begin the next iteration, if there is one, at
+  TINH_OP_NEXT = 8      /* Begin the next iteration, if there is one, at
                            `target`, the step behind the loop's LOOP. */
 } tinh_opcode_t;
+
+/* A collective operation of all ranks, as tinh/collectives.h has them. */
+typedef struct tinh_collective_desc {
+  uint32_t kind;      /* tinh_collective_kind_t */
+  uint32_t reduction; /* tinh_reduction_t */
+  uint32_t dtype;     /* tinh_dtype_t, and as what it is sent: */
+  uint32_t wire;
+  uint32_t root;
+  uint32_t num_ranks; /* How many there must be; 0: any number. An ALL_GATHER and
+                         a REDUCE_SCATTER are for a number. */
+  uint64_t count;
+} tinh_collective_desc_t;
 
 /* One step of a function's schedule. Every worker walks the steps in order,
  * takes its static share of each one's chunks, and takes all branches itself.
@@ -265,6 +280,10 @@ typedef enum tinh_opcode {
  * not copied to the GPU's memory: they are there, as DEVICE_WEIGHTS. `init` has
  * no steps of the GPU.
  *
+ * What a START reads may not be written, and what it writes not be touched, before
+ * its AWAIT is finished. Each has one, behind it; both are run in each run, once:
+ * in no loop, and with no way around them. Their buffers are in the CPU's memory.
+ *
  * Loops nest; the depth of one is the number of loops around it, and the steps
  * behind its LOOP, up to its NEXT, are in it. BRANCH and JUMP go forward, into
  * no loop, and out of one at most. */
@@ -279,11 +298,12 @@ typedef struct tinh_step {
   const char *label; /* For traces: the names of the model's nodes behind this
                         step, a line each. */
   uint32_t target;   /* BRANCH, JUMP, LOOP, NEXT: index of a step; num_steps is
-                        the end. */
+                        the end. AWAIT: of its START. */
   uint32_t num_strides;
   const tinh_stride_t *strides; /* By buffer. */
   uint32_t alone; /* LOOP: one worker does all of it. No step in it is a GPU's,
                      has more than one chunk or waits for any. */
+  const tinh_collective_desc_t *collective; /* START, AWAIT; NULL otherwise. */
 } tinh_step_t;
 
 /* A tensor of a function's signature: dense, row-major. */

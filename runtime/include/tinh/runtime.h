@@ -44,6 +44,7 @@
 #ifndef TINH_RUNTIME_H
 #define TINH_RUNTIME_H
 
+#include "tinh/collectives.h"
 #include "tinh/cuda.h"
 #include "tinh/status.h"
 #include "tinh/types.h"
@@ -254,6 +255,13 @@ typedef struct tinh_context_options {
   bool measure_steps;
   /* What cannot be had is an error, whose message says what is missing. */
   tinh_use_device_t device;
+  /* The other ranks (tinh/collectives.h), for functions that compute together
+   * with them, or NULL; the program's, for as long as the context is there. All
+   * ranks run the same such functions, in the same order. If one fails, so do
+   * the others' runs, with TINH_COLLECTIVE_FAILED and a message that names it;
+   * variables then hold anything. INCOMPATIBLE if a function that is run was
+   * compiled for another number of ranks. */
+  tinh_collectives_t *collectives;
 } tinh_context_options_t;
 
 TINH_API void tinh_context_options_init(tinh_context_options_t *out_options);

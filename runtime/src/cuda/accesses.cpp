@@ -57,8 +57,7 @@ static bool writes(const tinh_artifact_t &artifact, const tinh_step_t &step,
                    uint32_t buffer) {
   if (step.opcode == TINH_OP_DISPATCH)
     return artifact.kernels[step.kernel].operands[buffer].written;
-  return step.opcode == TINH_OP_ZERO ||
-         (step.opcode == TINH_OP_COPY && buffer == 1);
+  return step.opcode == TINH_OP_ZERO || buffer == 1;
 }
 
 int64_t iteration_offset(const tinh_step_t &step, uint32_t buffer,

@@ -63,7 +63,8 @@ bool on_device(const tinh_artifact_t &artifact,
 }
 
 static bool is_empty(const tinh_step_t &step) {
-  return step.opcode != TINH_OP_DISPATCH && step.size == 0;
+  return (step.opcode == TINH_OP_COPY || step.opcode == TINH_OP_ZERO) &&
+         step.size == 0;
 }
 
 /// Finds segments, and where the CPU waits for them. Executions have numbers.
