@@ -9,6 +9,7 @@
 
 #include "compiler/Import/FileKind.h"
 #include "compiler/Import/GraphBuilder.h"
+#include "compiler/Import/InputOptions.h"
 #include "compiler/Import/Limits.h"
 #include "compiler/Import/ReplaceWeights.h"
 #include "compiler/Import/json/ImportJson.h"
@@ -54,27 +55,40 @@ Format findFormat(StringRef path, StringRef content) {
   return Format::Onnx;
 }
 
-/// IR has its shapes already; a given one can only agree.
-LogicalResult checkShapes(ModuleOp module, const ImportOptions &options) {
+/// IR has its shapes already; a given one can only agree. A given value takes
+/// its input's place.
+LogicalResult applyInputOptions(ModuleOp module, const ImportOptions &options) {
   auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);
-  for (const auto &entry : options.shapes) {
-    bool found = false;
-    for (unsigned i = 0; main && i < main.getNumArguments(); ++i) {
-      auto name = main.getArgAttrOfType<StringAttr>(i, graph::names::kName);
-      auto type = dyn_cast<RankedTensorType>(main.getArgumentTypes()[i]);
-      if (!name || name.getValue() != entry.getKey() || !type)
-        continue;
-      found = true;
-      if (type.getShape() != ArrayRef<int64_t>(entry.second))
-        return main.emitError()
-               << "input \"" << entry.getKey() << "\": the given shape "
-               << formatShape(entry.second) << " differs from "
-               << formatShape(type.getShape())
-               << ", which the IR has fixed already";
-    }
-    if (!found)
-      return module.emitError() << "a shape was given for \"" << entry.getKey()
-                                << "\", which is no input of the model";
+  SmallVector<StringRef> names;
+  for (unsigned i = 0; main && i < main.getNumArguments(); ++i) {
+    auto name = main.getArgAttrOfType<StringAttr>(i, graph::names::kName);
+    names.push_back(name ? name.getValue() : "");
+  }
+  auto unknown = describeUnknownInputs(options, names);
+  if (!unknown.empty())
+    return module.emitError() << unknown.front();
+  for (size_t i = names.size(); i-- > 0;) {
+    auto type = dyn_cast<RankedTensorType>(main.getArgumentTypes()[i]);
+    auto shape = options.shapes.find(names[i]);
+    if (shape != options.shapes.end() && type &&
+        type.getShape() != ArrayRef<int64_t>(shape->second))
+      return main.emitError()
+             << "input \"" << names[i] << "\": the given shape "
+             << formatShape(shape->second) << " differs from "
+             << formatShape(type.getShape())
+             << ", which the IR has fixed already";
+    std::string error;
+    auto value =
+        type ? inputValue(options, names[i], type, error) : DenseElementsAttr();
+    if (!error.empty())
+      return main.emitError() << error;
+    if (!value)
+      continue;
+    OpBuilder builder = OpBuilder::atBlockBegin(&main.front());
+    main.getArgument(i).replaceAllUsesWith(graph::ConstantOp::create(
+        builder, main.getArgument(i).getLoc(), type, value));
+    if (failed(main.eraseArgument(i)))
+      return failure();
   }
   return success();
 }
@@ -156,8 +170,8 @@ OwningOpRef<ModuleOp> importMlir(StringRef path, const ImportOptions &options,
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
   auto module = parseSourceFile<ModuleOp>(sources, &context);
-  if (module &&
-      (failed(checkSizes(*module)) || failed(checkShapes(*module, options))))
+  if (module && (failed(checkSizes(*module)) ||
+                 failed(applyInputOptions(*module, options))))
     return nullptr;
   return module;
 }

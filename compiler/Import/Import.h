@@ -43,6 +43,9 @@ struct ImportOptions {
   /// Shapes for inputs whose shape the model leaves open, by input name
   /// (--shape NAME=1x3x224x224).
   llvm::StringMap<llvm::SmallVector<int64_t>> shapes;
+  /// Elements, by input name, of inputs that become constants: one for all or a
+  /// list, as in "16000", "true" or "0.5,-inf" (--input-value NAME=VALUE).
+  llvm::StringMap<std::string> inputValues;
   /// Not null: the model is to be trained. Nodes are then imported in the form
   /// that they have in inference, of which compiler/Training makes the other.
   TrainingInfo *training = nullptr;

@@ -74,6 +74,8 @@ CompileStatus compile(const CompileRequest &request,
   job.importing.loadWeights = request.loadWeights;
   for (const auto &[name, shape] : request.shapes)
     job.importing.shapes[name].assign(shape.begin(), shape.end());
+  for (const auto &[name, value] : request.inputValues)
+    job.importing.inputValues[name] = value;
   CompileOptions options = convert(request);
   TrainingInfo info;
   if (const auto &training = request.training) {

@@ -56,6 +56,8 @@ def compile(
 
     Other options are those of graph-compile, with its defaults:
         shapes: {name: shape} for inputs whose shape the model leaves open.
+        input_values: {name: value} for inputs that become constants: numbers
+        or arrays.
         precision ("f32", "bf16", "f16"), keep_f32, winograd ("off",
         "accurate", "fast"), math ("accurate", "fast"), memory_budget, plans,
         tune (seconds), loadable_weights, load_weights, weights ("automatic",
@@ -114,6 +116,14 @@ def _cache_folder(cache: str | os.PathLike[str] | bool) -> str:
         home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
         return os.path.join(home, "tinh")
     return os.fspath(cache)
+
+
+def _value_text(value: Any) -> str:
+    """Elements, as --input-value has them."""
+    elements = np.asarray(value).ravel().tolist()
+    return ",".join(
+        str(e).lower() if isinstance(e, bool) else repr(e) for e in elements
+    )
 
 
 def _kind(content: bytes) -> str:
@@ -225,6 +235,9 @@ def _compile(
     running = {k: options.pop(k) for k in RUN_OPTIONS & options.keys()}
     check_options(running)
     options["cache"] = _cache_folder(cache)
+    if "input_values" in options:
+        values = dict(options["input_values"])
+        options["input_values"] = {k: _value_text(v) for k, v in values.items()}
     with tempfile.TemporaryDirectory(prefix="tinh-") as folder:
         path = _file(model, folder)
         for name in memory or ():

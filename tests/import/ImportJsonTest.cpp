@@ -252,4 +252,28 @@ TEST_F(ImportJson, OpenShapes) {
   expectContains(importJson(text), "graph.relu %arg0 : tensor<5x3xf32>");
 }
 
+TEST_F(ImportJson, InputsThatBecomeConstants) {
+  std::string text = R"({"tinh": 1,
+    "inputs": [{"name": "x", "dtype": "f32", "shape": [2]},
+               {"name": "first", "dtype": "bool", "shape": []}],
+    "nodes": [{"op": "if", "inputs": ["first"], "outputs": ["y"],
+      "then": {"nodes": [{"op": "relu", "inputs": ["x"], "outputs": ["t"]}],
+               "outputs": ["t"]},
+      "else": {"nodes": [{"op": "exp", "inputs": ["x"], "outputs": ["e"]}],
+               "outputs": ["e"]}}],
+    "outputs": ["y"]})";
+  options.inputValues["first"] = "true";
+  std::string ir = importJson(text);
+  expectContains(ir, "@main(%arg0: tensor<2xf32> {graph.name = \"x\"}) ->");
+  expectContains(ir, "graph.constant dense<true> : tensor<i1>");
+  options.inputValues["x"] = "1";
+  expectContains(importJson(text), "graph.constant dense<1.000000e+00>");
+  options.inputValues["first"] = "1";
+  options.inputValues["z"] = "1";
+  EXPECT_EQ(importJson(text),
+            "error: a value was given for \"z\", but the model's inputs are "
+            "\"x\", \"first\"\ninput \"first\": the given value \"1\" is no "
+            "element of i1");
+}
+
 } // namespace

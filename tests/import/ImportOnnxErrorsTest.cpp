@@ -180,6 +180,31 @@ TEST_F(ImportOnnxErrors, OpenShape) {
                               "model's inputs are \"x\"");
 }
 
+TEST_F(ImportOnnxErrors, ValuesOfInputs) {
+  std::string relu = R"(node { op_type: "Relu" input: "signal" output: "y" })";
+  std::string floats =
+      model(tensorInfo("input", "signal", {2, 2}) + kY + relu);
+  options.inputValues["singal"] = "1";
+  EXPECT_EQ(importOnnx(floats),
+            "error: a value was given for \"singal\", but the model's inputs are "
+            "\"signal\"; did you mean \"signal\"?");
+  options.inputValues.clear();
+  const std::string start = "error: input \"signal\": the given value ";
+  auto messageOf = [&](const std::string &value) {
+    options.inputValues["signal"] = value;
+    return importOnnx(floats);
+  };
+  EXPECT_EQ(messageOf("1,2,3"), start + "has 3 elements; 2x2xf32 has 4");
+  for (std::string wrong : {"", "one", "true", "\"inf\"", "1 2", "[1]", "1e999"})
+    EXPECT_EQ(messageOf(wrong),
+              start + "\"" + wrong + "\" is no element of 2x2xf32");
+  EXPECT_EQ(messageOf("1,2,,4"), start + "\"\" is no element of 2x2xf32");
+  floats = model(tensorInfo("input", "signal", {}, 7) + kY + relu);
+  for (std::string wrong : {"0.5", "9223372036854775808", "inf"})
+    EXPECT_EQ(messageOf(wrong),
+              start + "\"" + wrong + "\" is no element of i64");
+}
+
 TEST_F(ImportOnnxErrors, ExternalDataOutsideTheFolder) {
   for (std::string path : {"../w.bin", "/etc/passwd", "a/../../w.bin"})
     EXPECT_EQ(importOnnx(model(weight(location(path)))),

@@ -211,6 +211,33 @@ TEST_F(ImportOnnx, SettlesSymbolsForAllInputs) {
   expectContains(ir, "%arg1: tensor<4x3xf32> {graph.name = \"b\"}");
 }
 
+TEST_F(ImportOnnx, InputsThatBecomeConstants) {
+  std::string text =
+      model(kX23 + tensorInfo("input", "rate", {1}, 7) + kY + R"(
+    initializer { name: "k" dims: 1 data_type: 7 int64_data: 16000 }
+    node { op_type: "Equal" input: "rate" input: "k" output: "c" }
+    node { op_type: "If" input: "c" output: "y"
+      attribute { name: "then_branch" type: GRAPH g { output { name: "t" }
+        node { op_type: "Relu" input: "x" output: "t" } } }
+      attribute { name: "else_branch" type: GRAPH g { output { name: "e" }
+        node { op_type: "Exp" input: "x" output: "e" } } } })");
+  options.inputValues["rate"] = "16000";
+  std::string ir = importOnnx(text);
+  expectContains(ir, "@main(%arg0: tensor<2x3xf32> {graph.name = \"x\"}) ->");
+  expectContains(ir, "graph.relu %arg0");
+  EXPECT_EQ(ir.find("graph.if"), std::string::npos);
+  options.inputValues["rate"] = "8000";
+  expectContains(importOnnx(text), "graph.exp %arg0");
+  // IR has lists for tensors of any shape.
+  options.inputValues.clear();
+  std::string printed = importOnnx(
+      model(kX23 + kY + R"(node { op_type: "Relu" input: "x" output: "y" })"));
+  options.inputValues["x"] = "1,-2,3,inf,nan,6.5";
+  expectContains(import(write("model.mlir", printed)),
+                 "graph.constant dense<[[1.000000e+00, -2.000000e+00, "
+                 "3.000000e+00], [0x7F800000, 0x7FC00000, 6.500000e+00]]>");
+}
+
 TEST_F(ImportOnnx, UnknownDimensionsAreOneForThemselves) {
   options.shapes["x"] = {4, 3};
   std::string ir = importOnnx(model(R"(input { name: "x" type { tensor_type {

@@ -34,10 +34,41 @@ class CompileTest(unittest.TestCase):
         signature = "main(x: f32[4, 8]) -> (y: f32[4, 3])"
         self.assertEqual(repr(f), f"two_layer: {signature}")
 
+    def test_inputs_that_become_constants(self):
+        model = graph(
+            {"x": ("f32", [2]), "k": ("i64", [3]), "b": ("bool", [])},
+            [
+                ("cast", ["k"], "c", {"dtype": "f32"}),
+                ("reduce", ["c"], "s", {"kind": "sum", "axes": [0]}),
+                ("mul", ["x", "s"], "p", {}),
+                ("where", ["b", "p", "x"], "y", {}),
+            ],
+            ["y"],
+        )
+        k = np.array([1, -2, 5])
+        f = tinh.compile(model, input_values={"k": k, "b": True})
+        self.assertEqual(repr(f.inputs), "[x: f32[2]]")
+        self.assert_close(f(np.array([1, 3], "f4")), [4, 12])
+        with self.assertRaisesRegex(tinh.CompileError, '"1.0" is no element of 3xi64'):
+            tinh.compile(model, input_values={"k": [1.0, 2.0, 3.0]})
+
     def test_weights_that_are_not_dense(self):
         memory = {name: np.asfortranarray(w) for name, w in self.memory.items()}
         f = tinh.compile(self.graph, memory=memory)
         self.assert_close(f(self.x), self.y)
+
+    def test_weights_that_have_changed(self):
+        path = self.folder / "model.so"
+        f = tinh.compile(
+            self.graph, memory=self.memory, output=path, weights="external"
+        )
+        f.verify_weights()
+        weights = path.with_suffix(".safetensors")
+        data = bytearray(weights.read_bytes())
+        data[-1] ^= 1
+        weights.write_bytes(data)
+        with self.assertRaisesRegex(tinh.Error, "have changed since they were"):
+            tinh.load(path).verify_weights()
 
     def test_weights_of_others(self):
         memory = {name: OnlyDlpack(w) for name, w in self.memory.items()}
@@ -150,7 +181,7 @@ class CompileTest(unittest.TestCase):
         refuses(TypeError, "trace: expected a path", trace=3, **memory)
         refuses(ValueError, "check_numerics: exp", check_numerics="inf", **memory)
         refuses(tinh.CompileError, "precision", precision="f64", **memory)
-        refuses(tinh.CompileError, "no input", shapes={"z": [2]}, **memory)
+        refuses(tinh.CompileError, "inputs are", shapes={"z": [2]}, **memory)
         refuses(tinh.CompileError, "fixes at 4", shapes={"x": [3, 8]}, **memory)
         refuses(tinh.CompileError, "nowhere", output="/nowhere/f.so", **memory)
         refuses(TypeError, "memory: .* found int", memory={1: self.memory["w1"]})

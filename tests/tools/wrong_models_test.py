@@ -131,6 +131,23 @@ class WrongOnnx(WrongModels):
         }.items():
             self.onnx(relu, message, "--shape", shape, inputs=inputs)
 
+    def test_values_of_inputs(self):
+        relu = [node("Relu", "x", "y")]
+        for value, message in {
+            "x=1,2": 'input "x": the given value has 2 elements; 2x3xf32 has 6',
+            "x=y=1": 'input "x": the given value "y=1" is no element of 2x3xf32',
+            "z=1": 'a value was given for "z", but the model\'s inputs are "x"',
+        }.items():
+            self.onnx(relu, message, "--input-value", value)
+        done = self.run_tool("graph-compile", "m.onnx", "--input-value", "x")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("expected NAME=VALUE", done.stderr)
+        done = self.run_tool(
+            "graph-compare", "m.onnx", "--with=onnxruntime", "--input-value", "x=1"
+        )
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--input-value excludes --with", done.stderr)
+
     def test_shapes_inside(self):
         self.onnx(
             [node("Relu", "x", "r"), node("MatMul", "r x", "y", name="fc1")],
@@ -399,7 +416,7 @@ class WrongJson(WrongModels):
         self.refused(
             "m.json",
             self.model(),
-            'a shape was given for "z", which is no input of the model',
+            'a shape was given for "z", but the model\'s inputs are "x"',
             "--shape",
             "z=2",
         )

@@ -36,7 +36,7 @@ int tinh::tools::graph_compare(int argc, char **argv) {
   app.add_option("MODEL", options.model, "the model's file")
       ->type_name(kModelType)
       ->required();
-  addShapes(app, &options.importing);
+  addInputOptions(app, &options.importing);
   add_threads(app, &options.threads);
   add_jobs(app, &options.compile.phases.jobs);
   add_runs(app, &options.runs);
@@ -56,7 +56,8 @@ int tinh::tools::graph_compare(int argc, char **argv) {
       app.add_option("--with", with,
                      "onnxruntime: run the model by ONNX Runtime, too, in "
                      "another process, on the CPU and on as many threads")
-          ->check(CLI::IsMember({"onnxruntime"}));
+          ->check(CLI::IsMember({"onnxruntime"}))
+          ->excludes("--input-value"); // It reads the model's file.
   app.add_option("--python", python,
                  "the Python that has onnxruntime, as a path or a name on PATH")
       ->type_name("FILE")

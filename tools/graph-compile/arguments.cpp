@@ -60,7 +60,7 @@ void defineModel(CLI::App &app, Arguments &arguments, CompileJob &job) {
                  "the folder that the model's references to files start from, "
                  "if it is not the model's own")
       ->type_name("FOLDER");
-  addShapes(app, &job.importing);
+  addInputOptions(app, &job.importing);
 }
 
 void defineCode(CLI::App &app, Arguments &arguments) {
@@ -344,11 +344,15 @@ bool checkQuantize(const Arguments &arguments, Phase from, Phase to) {
               arguments.from + "' and '" + arguments.emit + "'");
 }
 
-/// Whether --load-weights comes with a model that has names for its weights.
-bool checkLoadWeights(const Arguments &arguments, Phase from) {
-  if (arguments.loadWeights.empty() || from == Phase::Graph)
+/// Whether --load-weights comes with a model that has names for its weights,
+/// and --input-value with one that constants can be put into.
+bool checkGraphOptions(const Arguments &arguments, const CompileJob &job) {
+  StringRef given = !arguments.loadWeights.empty()       ? "--load-weights"
+                    : !job.importing.inputValues.empty() ? "--input-value"
+                                                         : "";
+  if (given.empty() || job.from == Phase::Graph)
     return true;
-  llvm::errs() << "error: --load-weights takes models in phase 'graph', not '"
+  llvm::errs() << "error: " << given << " takes models in phase 'graph', not '"
                << arguments.from << "'\n";
   return false;
 }
@@ -412,7 +416,7 @@ ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
       !checkPlans(arguments, job.from, job.to) ||
       !checkQuantize(arguments, job.from, job.to) ||
       !checkMemoryBudget(arguments, job.from, job.to) ||
-      !checkLoadWeights(arguments, job.from) ||
+      !checkGraphOptions(arguments, job) ||
       !checkLoadableWeights(arguments, job.from) || !checkCuda(arguments))
     return exit_usage;
   if (isModelItself(arguments.model, arguments.output) ||

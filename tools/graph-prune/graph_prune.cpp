@@ -83,7 +83,7 @@ void define(CLI::App &app, Arguments &arguments) {
   app.add_option("--cpu", arguments.compile.cpu,
                  "native (the default), x86-64-v3, x86-64-v4 or a name of "
                  "LLVM's: what times are estimated for");
-  addShapes(app, &arguments.job.importing);
+  addInputOptions(app, &arguments.job.importing);
   add_jobs(app, &arguments.compile.phases.jobs);
 }
 

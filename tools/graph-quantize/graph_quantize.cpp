@@ -64,7 +64,7 @@ void define(CLI::App &app, Arguments &arguments) {
       ->check(CLI::Range(0.0, 1.0))
       ->check(comparable())
       ->type_name("SHARE");
-  addShapes(app, &arguments.job.files.importing);
+  addInputOptions(app, &arguments.job.files.importing);
   add_jobs(app, &arguments.compile.phases.jobs);
 }
 

@@ -48,7 +48,7 @@ void define(CLI::App &app, Arguments &arguments) {
       ->check(CLI::PositiveNumber)
       ->check(comparable())
       ->type_name("SECONDS");
-  addShapes(app, &arguments.job.importing);
+  addInputOptions(app, &arguments.job.importing);
 }
 
 /// Asks the user's command.

@@ -45,7 +45,7 @@ std::string compilerVersion() {
          llvm::sys::getHostCPUName().str();
 }
 
-void addShapes(CLI::App &app, ImportOptions *options) {
+void addInputOptions(CLI::App &app, ImportOptions *options) {
   app.add_option_function<std::vector<std::string>>(
          "--shape",
          [options](const std::vector<std::string> &shapes) {
@@ -56,6 +56,20 @@ void addShapes(CLI::App &app, ImportOptions *options) {
          },
          "NAME=1x3x224x224: an input's shape, where the model leaves it open")
       ->type_name("NAME=SHAPE");
+  app.add_option_function<std::vector<std::string>>(
+         "--input-value",
+         [options](const std::vector<std::string> &values) {
+           for (StringRef given : values) {
+             auto [name, value] = given.split('=');
+             if (name.size() == given.size() || name.empty())
+               throw CLI::ValidationError("--input-value " + given.str(),
+                                          "expected NAME=VALUE");
+             options->inputValues[name] = value.str();
+           }
+         },
+         "NAME=16000: make an input a constant, of one value for all elements "
+         "or of a list between commas")
+      ->type_name("NAME=VALUE");
 }
 
 bool isModelItself(const std::string &model, const std::string &output) {

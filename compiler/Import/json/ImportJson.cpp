@@ -24,7 +24,10 @@ constexpr int64_t kVersion = 1;
 
 struct Input {
   std::string name;
-  RankedTensorType type; ///< Null if it is wrong.
+  RankedTensorType type;   ///< Null if it is wrong.
+  DenseElementsAttr value; ///< Not null: a constant takes its place.
+
+  bool isArgument() const { return type && !value; }
 };
 
 /// Reads one file. What is wrong is noted, and the rest read all the same.
@@ -181,6 +184,11 @@ void JsonImporter::readInput(const Json &input, size_t index) {
   SmallVector<int64_t> shape;
   if (readShape(input, result.name, inside, shape) && element)
     result.type = RankedTensorType::get(shape, element);
+  std::string error;
+  if (result.type)
+    result.value = inputValue(options, result.name, result.type, error);
+  if (!error.empty())
+    scope.fail(input, error);
   inputs.push_back(result);
 }
 
@@ -191,12 +199,11 @@ bool JsonImporter::readInputs(const Json &root) {
                       "\"inputs\" is missing or is not a list");
   for (const auto &[i, input] : llvm::enumerate(*list))
     readInput(input, i);
-  for (const auto &entry : options.shapes)
-    if (llvm::none_of(inputs, [&](const Input &input) {
-          return input.name == entry.getKey();
-        }))
-      scope.fail(*list, "a shape was given for \"" + entry.getKey() +
-                            "\", which is no input of the model");
+  SmallVector<StringRef> names;
+  for (const Input &input : inputs)
+    names.push_back(input.name);
+  for (const std::string &unknown : describeUnknownInputs(options, names))
+    scope.fail(*list, unknown);
   return inputs.size() == list->size();
 }
 
@@ -295,7 +302,9 @@ bool JsonImporter::build(GraphBuilder &builder, func::FuncOp function,
   unsigned index = 0;
   SmallVector<Attribute> names;
   for (const Input &input : inputs) {
-    if (!input.type)
+    if (input.value)
+      importer.define(input.name, builder.constant(input.value));
+    if (!input.isArgument())
       continue;
     importer.define(input.name, function.getArgument(index++));
     names.push_back(attributes.getDictionaryAttr(attributes.getNamedAttr(
@@ -314,7 +323,7 @@ OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   SmallVector<Type> types;
   for (const Input &input : inputs)
-    if (input.type)
+    if (input.isArgument())
       types.push_back(input.type);
   auto function = func::FuncOp::create(loc, graph::names::kMain,
                                        attributes.getFunctionType(types, {}));

@@ -210,20 +210,21 @@ Attribute integerElement(const Json &value, IntegerType type) {
 
 } // namespace
 
+Attribute elementAttribute(const Json &value, Type element) {
+  if (auto floats = dyn_cast<FloatType>(element))
+    return floatElement(value, floats);
+  return integerElement(value, cast<IntegerType>(element));
+}
+
 DenseElementsAttr parseData(const Json &data, RankedTensorType type,
                             std::string &error) {
   Type element = type.getElementType();
-  auto convert = [&](const Json &value) {
-    if (auto floats = dyn_cast<FloatType>(element))
-      return floatElement(value, floats);
-    return integerElement(value, cast<IntegerType>(element));
-  };
   auto fail = [&](const Twine &what) {
     error = what.str();
     return DenseElementsAttr();
   };
   if (!data.is_array()) {
-    Attribute value = convert(data);
+    Attribute value = elementAttribute(data, element);
     if (!value)
       return fail("its data " +
                   data.dump(-1, ' ', false, Json::error_handler_t::replace)
@@ -236,7 +237,7 @@ DenseElementsAttr parseData(const Json &data, RankedTensorType type,
                 graph::shapeToString(type) + ", found " + Twine(data.size()));
   SmallVector<Attribute> elements;
   for (const Json &value : data) {
-    elements.push_back(convert(value));
+    elements.push_back(elementAttribute(value, element));
     if (!elements.back())
       return fail("its element " + Twine(elements.size() - 1) + ", " +
                   value.dump(-1, ' ', false, Json::error_handler_t::replace)

@@ -52,6 +52,10 @@ inline constexpr llvm::StringLiteral kDtypes =
     "f64 f32 f16 bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz i64 i32 i16 i8 u64 "
     "u32 u16 u8 bool";
 
+/// A number or boolean, or "nan", "inf" or "-inf", as an element of a tensor;
+/// null if it is none of this type.
+mlir::Attribute elementAttribute(const Json &value, mlir::Type element);
+
 /// Inline elements: a flat list, or one number for all. Null with the reason
 /// in `error` if they do not fit the type.
 mlir::DenseElementsAttr parseData(const Json &data, mlir::RankedTensorType type,

@@ -189,22 +189,6 @@ bool Scope::checkKeys(const Json &object, ArrayRef<StringRef> known) const {
   return all;
 }
 
-std::string suggest(StringRef name, ArrayRef<StringRef> names) {
-  if (name.size() < 3) // Anything is near to it.
-    return "";
-  unsigned most = (name.size() + 1) / 3;
-  StringRef nearest;
-  for (StringRef other : names) {
-    unsigned distance =
-        name.edit_distance(other, /*AllowReplacements=*/true, most);
-    if (distance > most || (distance == most && !nearest.empty()))
-      continue;
-    nearest = other;
-    most = distance;
-  }
-  return nearest.empty() ? "" : "; did you mean \"" + nearest.str() + "\"?";
-}
-
 std::string quote(const Json &value) {
   constexpr size_t kShown = 60;
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);

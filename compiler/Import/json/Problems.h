@@ -14,6 +14,7 @@
 #ifndef TINH_COMPILER_IMPORT_JSON_PROBLEMS_H
 #define TINH_COMPILER_IMPORT_JSON_PROBLEMS_H
 
+#include "compiler/Import/InputOptions.h"
 #include "compiler/Import/json/JsonValues.h"
 
 namespace tinh::json {
@@ -65,10 +66,6 @@ private:
   Problems *problems;
   std::string prefix, node;
 };
-
-/// "; did you mean "conv"?" if one of the names is nearly `name`, else nothing.
-std::string suggest(llvm::StringRef name,
-                    llvm::ArrayRef<llvm::StringRef> names);
 
 /// A value as text, cut if it is long.
 std::string quote(const Json &value);

@@ -187,7 +187,8 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   SmallVector<Type> inputTypes;
   for (const Input &input : inputs)
-    inputTypes.push_back(input.type);
+    if (!input.value)
+      inputTypes.push_back(input.type);
   auto function = func::FuncOp::create(
       loc, graph::names::kMain, attributes.getFunctionType(inputTypes, {}));
   module->push_back(function);
@@ -198,8 +199,12 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
   Opsets opsets = readOpsets(model.opset_import());
   GraphImporter importer(model, model.graph(), opsets, file, builder);
   SmallVector<Attribute> inputAttributes;
-  for (auto [i, input] : llvm::enumerate(inputs)) {
-    importer.define(input.name, block->getArgument(i));
+  for (const Input &input : inputs) {
+    if (input.value) {
+      importer.define(input.name, builder.constant(input.value));
+      continue;
+    }
+    importer.define(input.name, block->getArgument(inputAttributes.size()));
     inputAttributes.push_back(
         attributes.getDictionaryAttr(nameAttribute(attributes, input.name)));
   }

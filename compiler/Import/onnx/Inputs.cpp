@@ -8,6 +8,7 @@
 #include "compiler/Import/onnx/Inputs.h"
 
 #include "compiler/Import/GraphBuilder.h"
+#include "compiler/Import/InputOptions.h"
 #include "compiler/Import/onnx/Tensors.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -126,24 +127,6 @@ std::string describeOpen(const ValueInfoProto &info) {
          "]; give it a fixed one, as in --shape " + info.name() + "=" + example;
 }
 
-bool checkOptions(const ImportOptions &options,
-                  ArrayRef<const ValueInfoProto *> infos, std::string &error) {
-  for (const auto &entry : options.shapes) {
-    auto names = [&](const ValueInfoProto *info) {
-      return info->name() == entry.getKey();
-    };
-    if (llvm::any_of(infos, names))
-      continue;
-    std::string list;
-    for (const ValueInfoProto *info : infos)
-      list += (list.empty() ? "\"" : ", \"") + info->name() + "\"";
-    error = "a shape was given for \"" + entry.getKey().str() +
-            "\", but the model's inputs are " + list;
-    return false;
-  }
-  return true;
-}
-
 std::string describeType(int dataType, ArrayRef<int64_t> shape) {
   return elementTypeName(dataType) + " " + formatShape(shape);
 }
@@ -195,8 +178,14 @@ bool readInputs(const GraphProto &graph, const ImportOptions &options,
   for (const ValueInfoProto &info : graph.input())
     if (!initializers.contains(info.name()))
       infos.push_back(&info);
-  if (!checkOptions(options, infos, error))
+  SmallVector<StringRef> names;
+  for (const ValueInfoProto *info : infos)
+    names.push_back(info->name());
+  std::vector<std::string> unknown = describeUnknownInputs(options, names);
+  if (!unknown.empty()) {
+    error = unknown.front();
     return false;
+  }
   ShapeReader reader(options, error);
   for (const ValueInfoProto *info : infos)
     if (!reader.learn(*info))
@@ -223,7 +212,11 @@ bool readInputs(const GraphProto &graph, const ImportOptions &options,
     }
     if (!countElements(*shape))
       return fail("the shape " + formatShape(*shape) + " is beyond any memory");
-    inputs.push_back({info->name(), RankedTensorType::get(*shape, element)});
+    auto type = RankedTensorType::get(*shape, element);
+    auto value = inputValue(options, info->name(), type, error);
+    if (!error.empty())
+      return false;
+    inputs.push_back({info->name(), type, value});
   }
   error = open;
   return open.empty();

@@ -11,13 +11,15 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Import/onnx/onnx.pb.h"
 
-#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/BuiltinAttributes.h"
 
 namespace tinh::onnx {
 
 struct Input {
   std::string name;
   mlir::RankedTensorType type;
+  /// Not null: a constant takes its place.
+  mlir::DenseElementsAttr value;
 };
 
 /// The inputs that are no initializers, with static shapes: the model's own, or

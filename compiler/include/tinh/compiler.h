@@ -96,6 +96,9 @@ struct CompileRequest {
   std::string output;
   /// Shapes, in elements, of the inputs that the model leaves open, by name.
   std::map<std::string, std::vector<int64_t>> shapes;
+  /// Elements, by name, of inputs that become constants of the model: one for
+  /// all or a list between commas, such as "16000", "true" or "0.5,-inf".
+  std::map<std::string, std::string> inputValues;
   /// Memory that weights of a JSON graph refer to, by name.
   std::map<std::string, MemoryBlock> memory;
   /// A .safetensors file, such as the state of a training step, whose tensors

@@ -102,6 +102,7 @@ TrainingRequest training(nb::dict options) {
 /// Fills a request with options by their names, all of which it must know.
 void fill(CompileRequest &request, nb::dict options) {
   take(options, "shapes", request.shapes);
+  take(options, "input_values", request.inputValues);
   take(options, "load_weights", request.loadWeights);
   take(options, "precision", request.precision);
   take(options, "keep_f32", request.keepF32);

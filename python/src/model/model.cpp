@@ -121,6 +121,9 @@ public:
   void resetState() const {
     without_gil([&] { engine->context().reset_state(); });
   }
+  void verifyWeights() const {
+    without_gil([&] { engine->module().verify_weights(); });
+  }
   void wait() const {
     without_gil(
         [&] { check(tinh_context_wait_all(engine->context().handle())); });
@@ -467,6 +470,10 @@ void bind_model(nb::module_ &module) {
            "Reads all variables from such a file, or changes nothing.")
       .def("reset_state", &Model::resetState,
            "Gives all variables their initial values.")
+      .def(
+          "verify_weights", &Model::verifyWeights,
+          "Compares the weights with the digest that was taken when they were\n"
+          "written, which loading does not: an Error if they have changed.")
       .def("function_profile", &Model::functionProfile, nb::arg("function"),
            "What the runs so far say of each step; wants measure_steps.")
       .def("reset_profile", &Model::resetProfile)
