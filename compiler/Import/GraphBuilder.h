@@ -88,6 +88,9 @@ public:
   /// The elements of a small constant or of ops on small constants.
   std::optional<mlir::DenseElementsAttr> constantOf(mlir::Value value);
 
+  /// Forgets the elements of ops, of which some are erased.
+  void forgetConstants() { known.clear(); }
+
   /// Takes the first message of a failed `create`; empty if none failed.
   std::string takeError() { return std::exchange(error, {}); }
 

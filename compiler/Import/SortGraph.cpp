@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <queue>
 
@@ -20,69 +21,73 @@ namespace {
 
 class Sorter {
 public:
-  Sorter(ArrayRef<SortNode> nodes, function_ref<bool(StringRef)> available,
-         std::string &error)
-      : nodes(nodes), available(available), error(error) {}
+  Sorter(ArrayRef<SortNode> nodes, function_ref<bool(StringRef)> available)
+      : nodes(nodes), available(available) {}
 
-  bool sort(std::vector<unsigned> &order) {
-    return findProducers() && findDependencies() && arrange(order);
+  void sort(std::vector<unsigned> &order) {
+    findProducers();
+    findDependencies();
+    arrange(order);
   }
+
+  std::vector<SortProblem> problems;
 
 private:
-  bool fail(const std::string &what) {
-    error = what;
-    return false;
-  }
-  bool findProducers();
-  bool findDependencies();
-  bool arrange(std::vector<unsigned> &order);
-  bool reportCycle();
+  void findProducers();
+  void findDependencies();
+  void arrange(std::vector<unsigned> &order);
+  void reportCycle();
 
   ArrayRef<SortNode> nodes;
   function_ref<bool(StringRef)> available;
-  std::string &error;
   StringMap<unsigned> producers;
+  StringSet<> missing;
   std::vector<std::vector<unsigned>> users;
   std::vector<unsigned> waitsFor;
 };
 
-bool Sorter::findProducers() {
-  for (auto [i, node] : enumerate(nodes))
-    for (const std::string &output : node.outputs) {
+void Sorter::findProducers() {
+  for (unsigned i = 0; i < nodes.size(); ++i)
+    for (const std::string &output : nodes[i].outputs) {
       if (output.empty())
         continue;
-      if (available(output))
-        return fail(node.description + ": its output \"" + output +
-                    "\" is also an input or a constant of the graph");
+      if (available(output)) {
+        problems.push_back({i, nodes[i].description + ": its output \"" +
+                                   output +
+                                   "\" is also an input or a constant of the "
+                                   "graph"});
+        continue;
+      }
       auto [it, isNew] = producers.try_emplace(output, i);
       if (!isNew)
-        return fail("tensor \"" + output + "\" is made twice, by " +
-                    nodes[it->second].description + " and " + node.description);
+        problems.push_back({i, "tensor \"" + output + "\" is made twice, by " +
+                                   nodes[it->second].description + " and " +
+                                   nodes[i].description});
     }
-  return true;
 }
 
-bool Sorter::findDependencies() {
+void Sorter::findDependencies() {
   users.resize(nodes.size());
   waitsFor.resize(nodes.size());
-  for (auto [i, node] : enumerate(nodes))
-    for (const std::string &name : node.inputs) {
+  for (unsigned i = 0; i < nodes.size(); ++i)
+    for (const std::string &name : nodes[i].inputs) {
       if (name.empty())
         continue;
       auto producer = producers.find(name);
       if (producer != producers.end()) {
         users[producer->second].push_back(i);
         ++waitsFor[i];
-      } else if (!available(name)) {
-        return fail(node.description + ": its input \"" + name +
-                    "\" is no input or constant of the graph and no node's "
-                    "output");
+      } else if (!available(name) && missing.insert(name).second) {
+        problems.push_back({i,
+                            nodes[i].description + ": its input \"" + name +
+                                "\" is no input or constant of the graph and "
+                                "no node's output",
+                            name});
       }
     }
-  return true;
 }
 
-bool Sorter::arrange(std::vector<unsigned> &order) {
+void Sorter::arrange(std::vector<unsigned> &order) {
   std::priority_queue<unsigned, std::vector<unsigned>, std::greater<>> ready;
   for (auto [i, count] : enumerate(waitsFor))
     if (count == 0)
@@ -95,12 +100,13 @@ bool Sorter::arrange(std::vector<unsigned> &order) {
       if (--waitsFor[user] == 0)
         ready.push(user);
   }
-  return order.size() == nodes.size() || reportCycle();
+  if (order.size() < nodes.size())
+    reportCycle();
 }
 
 /// Names the nodes of one cycle. From a node that still waits one can always
 /// step to a node that it waits for; a node seen twice closes the cycle.
-bool Sorter::reportCycle() {
+void Sorter::reportCycle() {
   unsigned at = static_cast<unsigned>(
       llvm::find_if(waitsFor, [](unsigned n) { return n > 0; }) -
       waitsFor.begin());
@@ -124,15 +130,17 @@ bool Sorter::reportCycle() {
     text += " needs " + nodes[path[i]].description;
   if (path.size() > kShown)
     text += " … (" + std::to_string(path.size()) + " nodes)";
-  return fail(text + " needs " + nodes[at].description);
+  problems.push_back({at, text + " needs " + nodes[at].description});
 }
 
 } // namespace
 
-bool sortGraph(ArrayRef<SortNode> nodes,
-               function_ref<bool(StringRef)> available,
-               std::vector<unsigned> &order, std::string &error) {
-  return Sorter(nodes, available, error).sort(order);
+std::vector<SortProblem> sortGraph(ArrayRef<SortNode> nodes,
+                                   function_ref<bool(StringRef)> available,
+                                   std::vector<unsigned> &order) {
+  Sorter sorter(nodes, available);
+  sorter.sort(order);
+  return std::move(sorter.problems);
 }
 
 } // namespace tinh

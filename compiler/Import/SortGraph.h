@@ -24,12 +24,22 @@ struct SortNode {
   std::vector<std::string> inputs, outputs;
 };
 
-/// Puts each node after those that it depends on, else keeps the order. False
-/// with an error if a tensor is made twice or by no node (and is not
-/// `available`), or nodes depend on each other in a cycle.
-bool sortGraph(llvm::ArrayRef<SortNode> nodes,
-               llvm::function_ref<bool(llvm::StringRef)> available,
-               std::vector<unsigned> &order, std::string &error);
+/// A sentence about a node of a graph.
+struct SortProblem {
+  unsigned node;
+  std::string message;
+  /// The tensor that no node makes, if it is about one.
+  std::string missing = {};
+};
+
+/// Puts each node after those that it depends on, else keeps the order. Nodes
+/// of a cycle, and those behind it, are left out. Gives what is wrong: each
+/// tensor that is made twice or, where it is read first, by no node (and is not
+/// `available`), and a cycle.
+std::vector<SortProblem>
+sortGraph(llvm::ArrayRef<SortNode> nodes,
+          llvm::function_ref<bool(llvm::StringRef)> available,
+          std::vector<unsigned> &order);
 
 } // namespace tinh
 

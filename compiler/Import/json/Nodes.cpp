@@ -306,8 +306,11 @@ bool sortNodes(Graph &graph, const llvm::StringSet<> &known,
   }
   auto available = [&](StringRef name) { return known.contains(name); };
   std::vector<unsigned> order;
-  if (!sortGraph(sortNodes, available, order, error))
+  std::vector<SortProblem> problems = sortGraph(sortNodes, available, order);
+  if (!problems.empty()) {
+    error = problems.front().message;
     return false;
+  }
   std::vector<Node> sorted;
   for (unsigned i : order)
     sorted.push_back(std::move(graph.nodes[i]));

@@ -146,7 +146,7 @@ void Problems::report(StringRef path, StringRef text, const Json &root,
     order.emplace_back(places[problem.at], i);
   llvm::sort(order);
   auto file = StringAttr::get(&context, path);
-  for (auto [position, index] : ArrayRef(order).take_front(kShown)) {
+  for (auto [position, index] : ArrayRef(order).take_front(kShownProblems)) {
     const Problem &problem = list[index];
     auto [line, column] = lineAndColumn(text, position);
     Location loc = FileLineColLoc::get(file, line, column);
@@ -154,9 +154,9 @@ void Problems::report(StringRef path, StringRef text, const Json &root,
       loc = NameLoc::get(StringAttr::get(&context, problem.node), loc);
     emitError(loc) << problem.message;
   }
-  if (list.size() > kShown)
+  if (list.size() > kShownProblems)
     emitError(FileLineColLoc::get(file, 0, 0))
-        << "there are " << list.size() - kShown << " more errors";
+        << describeRest(list.size() - kShownProblems);
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,7 @@
 #define TINH_COMPILER_IMPORT_JSON_PROBLEMS_H
 
 #include "compiler/Import/InputOptions.h"
+#include "compiler/Import/ShownProblems.h"
 #include "compiler/Import/json/JsonValues.h"
 
 namespace tinh::json {
@@ -26,7 +27,7 @@ public:
   }
   bool empty() const { return list.empty(); }
   /// Whether there are as many as are shown.
-  bool isFull() const { return list.size() >= kShown; }
+  bool isFull() const { return list.size() >= kShownProblems; }
 
   /// Reports the first of them as errors of the file `path`, in the order of
   /// its text, of which `root` was parsed, and how many there are beyond.
@@ -34,8 +35,6 @@ public:
               mlir::MLIRContext &context) const;
 
 private:
-  static constexpr size_t kShown = 20;
-
   struct Problem {
     const Json *at;
     std::string node, message;

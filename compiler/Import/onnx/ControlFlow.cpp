@@ -32,28 +32,26 @@ const GraphProto *getSubgraph(NodeBuilder &b, StringRef name, int inputs) {
   return nullptr;
 }
 
-/// Builds the nodes of `graph` where ops are created now.
+/// Builds the nodes of `graph` where ops are created now. False if that is
+/// impossible, which then has been said.
 bool GraphImporter::buildSubgraph(NodeBuilder &b, const GraphProto &graph,
                                   ValueRange inputs, Results &outputs) {
   GraphImporter inner(model, graph, *b.node.opsets, file, builder, this);
   for (auto [info, value] : llvm::zip_equal(graph.input(), inputs))
     inner.define(info.name(), value);
-  failedInside = !inner.build();
-  if (failedInside) {
-    errorNode = inner.errorNode;
-    b.fail(error = inner.error);
-    return false;
-  }
+  bool built = inner.build();
+  problems.append(std::move(inner.problems));
   for (const auto &output : graph.output()) {
-    outputs.push_back(inner.lookup(output.name()));
-    if (!outputs.back()) {
-      b.fail(inner.error);
-      return false;
-    }
+    bool isUnknown = inner.isUnknown(output.name());
+    outputs.push_back(isUnknown ? Value() : inner.lookup(output.name()));
+    if (!outputs.back() && !isUnknown)
+      fail(b.node, inner.error);
+    built &= bool(outputs.back());
   }
   builder.setLocation(
       NameLoc::get(StringAttr::get(builder.context(), b.node.name)));
-  return true;
+  failedInside |= !built;
+  return built;
 }
 
 Value scalarInput(NodeBuilder &b, int i, unsigned width, StringRef what) {
@@ -107,9 +105,13 @@ bool addStacked(NodeBuilder &b, ValueRange rows, int64_t length,
 Results GraphImporter::buildControlFlow(NodeBuilder &b) {
   if (b.op() == "If")
     return buildIf(b);
-  if (b.op() == "FlexAttention")
-    return buildFlexAttention(b);
-  return b.op() == "Loop" ? buildLoop(b) : buildScan(b);
+  if (b.op() == "Loop")
+    return buildLoop(b);
+  auto build = [&](const GraphProto &graph, ValueRange inputs,
+                   Results &outputs) {
+    return buildSubgraph(b, graph, inputs, outputs);
+  };
+  return b.op() == "Scan" ? buildScan(b, build) : buildFlexAttention(b, build);
 }
 
 //===----------------------------------------------------------------------===//
@@ -146,16 +148,19 @@ Results GraphImporter::buildBranches(NodeBuilder &b, Value condition) {
   constexpr StringLiteral kNames[] = {"then_branch", "else_branch"};
   Region regions[2];
   Results results[2];
+  bool built = true;
   for (int i : {0, 1}) {
     const GraphProto *branch = getSubgraph(b, kNames[i], 0);
     if (!branch || !checkOutputs(b, kNames[i], branch->output_size()))
       return {Value()};
     OpBuilder::InsertionGuard guard(builder.raw());
     builder.raw().createBlock(&regions[i]);
-    if (!buildSubgraph(b, *branch, {}, results[i]))
-      return {Value()};
-    graph::YieldOp::create(builder.raw(), builder.location(), results[i]);
+    built &= buildSubgraph(b, *branch, {}, results[i]);
+    if (built)
+      graph::YieldOp::create(builder.raw(), builder.location(), results[i]);
   }
+  if (!built)
+    return {Value()};
   for (auto [i, a, c] : llvm::enumerate(results[0], results[1]))
     if (a.getType() != c.getType())
       return {b.fail("output " + Twine(i) + " (\"" +

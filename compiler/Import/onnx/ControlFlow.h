@@ -12,6 +12,16 @@
 
 namespace tinh::onnx {
 
+/// Builds a subgraph of a node where ops are created now, given its inputs.
+/// False if that is impossible, which then has been said.
+using SubgraphBuilder = llvm::function_ref<bool(
+    const ::onnx::GraphProto &, mlir::ValueRange inputs, Results &outputs)>;
+
+// Scan.cpp, FlexAttention.cpp. The results have a null, after an error, if one
+// cannot be built.
+Results buildScan(NodeBuilder &b, SubgraphBuilder buildSubgraph);
+Results buildFlexAttention(NodeBuilder &b, SubgraphBuilder buildSubgraph);
+
 /// The subgraph in an attribute; null, with an error, if there is none with so
 /// many inputs.
 const ::onnx::GraphProto *getSubgraph(NodeBuilder &b, llvm::StringRef name,

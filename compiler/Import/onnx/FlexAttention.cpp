@@ -32,12 +32,13 @@ static bool checkFlexOperands(NodeBuilder &b, Value query, Value key,
 
 /// What the graph in an attribute makes of scores or probabilities, which stay
 /// what they are without one.
-Value GraphImporter::modify(NodeBuilder &b, StringRef name, Value x) {
+static Value modify(NodeBuilder &b, StringRef name, Value x,
+                    SubgraphBuilder buildSubgraph) {
   if (!x || !b.hasAttribute(name))
     return x;
   const ::onnx::GraphProto *graph = getSubgraph(b, name, 1);
   Results results;
-  if (!graph || !buildSubgraph(b, *graph, x, results))
+  if (!graph || !buildSubgraph(*graph, x, results))
     return {};
   if (results.size() == 1 && results[0].getType() == x.getType())
     return results[0];
@@ -48,7 +49,7 @@ Value GraphImporter::modify(NodeBuilder &b, StringRef name, Value x) {
                      : std::to_string(results.size()) + " outputs"));
 }
 
-Results GraphImporter::buildFlexAttention(NodeBuilder &b) {
+Results buildFlexAttention(NodeBuilder &b, SubgraphBuilder buildSubgraph) {
   if (b.numInputs() != 3)
     return {b.fail("expected 3 inputs, found " + Twine(b.numInputs()))};
   Value query = b.input(0), key = b.input(1), value = b.input(2);
@@ -77,10 +78,10 @@ Results GraphImporter::buildFlexAttention(NodeBuilder &b) {
   Value scores =
       b.matmul(b.mul(query, root), b.mul(repeatHeads(b, key, heads), root),
                /*transposeB=*/true);
-  scores = modify(b, "score_mod", b.cast(scores, precision));
+  scores = modify(b, "score_mod", b.cast(scores, precision), buildSubgraph);
   Value shares =
       b.create<graph::SoftmaxOp>({scores}, {b.attr("axis", int64_t(3))});
-  shares = modify(b, "prob_mod", shares);
+  shares = modify(b, "prob_mod", shares, buildSubgraph);
   Value values = b.cast(repeatHeads(b, value, heads), precision);
   return {b.cast(b.matmul(shares, values), b.element(value))};
 }

@@ -36,7 +36,16 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
 
 bool GraphImporter::knows(StringRef name) const {
   return values.contains(name) || initializers.contains(name) ||
-         sequences.contains(name) || (parent && parent->knows(name));
+         sequences.contains(name) || unknown.contains(name) ||
+         (parent && parent->knows(name));
+}
+
+bool GraphImporter::isUnknown(StringRef name) const {
+  if (unknown.contains(name))
+    return true;
+  bool isDefined = values.contains(name) || initializers.contains(name) ||
+                   sequences.contains(name);
+  return !isDefined && parent && parent->isUnknown(name);
 }
 
 const Sequence *GraphImporter::findSequence(StringRef name) const {
@@ -71,8 +80,12 @@ bool GraphImporter::isReadable(StringRef name) {
     return true;
   auto tensor = initializers.find(name);
   error.clear();
-  if (tensor != initializers.end())
-    return bool(convertTensor(*tensor->second, file, builder.context(), error));
+  if (tensor != initializers.end()) {
+    if (convertTensor(*tensor->second, file, builder.context(), error))
+      return true;
+    defineUnknown(name);
+    return false;
+  }
   if (!parent || parent->isReadable(name))
     return true;
   error = parent->error;
@@ -90,10 +103,8 @@ Value GraphImporter::lookup(StringRef name) {
   if (tensor == initializers.end()) {
     if (Value value = parent ? parent->lookup(name) : Value())
       return value;
-    if (parent)
-      error = parent->error;
-    if (error.empty())
-      error = ("tensor \"" + name + "\" is not defined").str();
+    error = parent ? parent->error
+                   : ("tensor \"" + name + "\" is not defined").str();
     return {};
   }
   // Not in the subgraph that asks for it: others will, too.
@@ -104,18 +115,19 @@ Value GraphImporter::lookup(StringRef name) {
   std::string reason;
   Value value = buildTensor(builder, *tensor->second, file, reason);
   builder.setLocation(before);
-  if (!value)
-    error = reason;
-  else
+  if (value) {
     values[name] = value;
+  } else {
+    error = reason;
+    defineUnknown(name);
+  }
   return value;
 }
 
 bool GraphImporter::fail(const Node &node, const Twine &what) {
-  errorNode = node.name;
-  error =
-      ("node \"" + node.name + "\" (" + node.proto->op_type() + "): " + what)
-          .str();
+  problems.add("node \"" + node.name + "\" (" + node.proto->op_type() +
+                   "): " + what,
+               node.name);
   return false;
 }
 
@@ -167,7 +179,7 @@ void collectUnsupported(const NodeList &list, const ModelProto &model,
     int64_t opset = node.opset();
     std::string domain = node.domain();
     if (!hasSubgraphs(node)) {
-      if (findOp(domain, type, opset))
+      if (findOp(domain, type, opset) || !node.problems.empty())
         continue;
       std::string op = (domain.empty() ? "ai.onnx" : domain) + "." + type +
                        " (opset " +
@@ -178,27 +190,33 @@ void collectUnsupported(const NodeList &list, const ModelProto &model,
     if (type == "If" && !intoBranches)
       continue;
     for (const AttributeProto &attribute : node.proto->attribute()) {
+      if (!attribute.has_g())
+        continue;
       NodeList inner; // Whatever else is wrong with it is said later.
-      if (attribute.has_g() &&
-          expandFunctions(attribute.g().node(), *node.opsets, model, inner))
-        collectUnsupported(inner, model, intoBranches, unsupported);
+      expandFunctions(attribute.g().node(), *node.opsets, model, inner);
+      collectUnsupported(inner, model, intoBranches, unsupported);
     }
   }
 }
 
 } // namespace
 
-/// What is not supported in the whole model.
-std::string GraphImporter::describeUnsupported() const {
-  if (parent)
-    return parent->describeUnsupported();
+/// Lists what is not supported in the whole model, once.
+void GraphImporter::reportUnsupported() {
+  GraphImporter *root = this;
+  while (root->parent)
+    root = root->parent;
+  if (std::exchange(root->hasListedOps, true))
+    return;
   NodesByOp unsupported;
   NodeList list;
-  if (expandFunctions(proto.node(), opsets, model, list))
-    collectUnsupported(list, model, /*intoBranches=*/true, unsupported);
-  return describe(unsupported);
+  expandFunctions(root->proto.node(), root->opsets, model, list);
+  collectUnsupported(list, model, /*intoBranches=*/true, unsupported);
+  problems.add(describe(unsupported));
 }
 
+/// False if no node can be built. Those of ops that are not supported are left
+/// out.
 bool GraphImporter::checkSupported(const NodeList &list) {
   for (const Node &node : list.nodes) {
     int64_t opset = node.opset();
@@ -207,33 +225,63 @@ bool GraphImporter::checkSupported(const NodeList &list) {
   }
   NodesByOp unsupported;
   collectUnsupported(list, model, /*intoBranches=*/false, unsupported);
-  if (unsupported.empty())
-    return true;
-  error = describeUnsupported();
-  return false;
+  if (!unsupported.empty())
+    reportUnsupported();
+  return true;
 }
 
 bool GraphImporter::build() {
-  if (proto.sparse_initializer_size() > 0) {
-    error = "sparse initializers are not supported";
-    return false;
-  }
+  if (proto.sparse_initializer_size() > 0)
+    problems.add("sparse initializers are not supported");
+  for (const auto &tensor : proto.sparse_initializer())
+    defineUnknown(tensor.values().name());
   NodeList list;
   auto available = [&](StringRef name) {
-    return values.contains(name) || initializers.contains(name);
+    return parent ? knows(name)
+                  : values.contains(name) || initializers.contains(name) ||
+                        unknown.contains(name);
   };
-  auto visible = [&](StringRef name) { return knows(name); };
-  if (!expandFunctions(proto.node(), opsets, model, list) ||
-      (parent ? !sortNodes(list, visible) : !sortNodes(list, available))) {
-    error = list.error;
+  expandFunctions(proto.node(), opsets, model, list);
+  sortNodes(list, available);
+  unknown.insert_range(list.unknown.keys());
+  if (!checkSupported(list)) {
+    for (const Node &node : list.nodes)
+      unknown.insert_range(node.proto->output());
     return false;
   }
-  if (!checkSupported(list))
+  bool built = problems.empty();
+  // They are built in another order than that of the file.
+  Problems before = std::exchange(problems, {});
+  std::vector<Problems> found(list.nodes.size());
+  for (const Node &node : list.nodes) {
+    if (!buildKnown(node)) {
+      built = false;
+      unknown.insert_range(node.proto->output());
+      builder.forgetConstants();
+    }
+    found[node.position] = std::exchange(problems, {});
+  }
+  problems = std::move(before);
+  for (Problems &ofNode : found)
+    problems.append(std::move(ofNode));
+  return built;
+}
+
+bool GraphImporter::readsUnknown(const Node &node) const {
+  return llvm::any_of(node.proto->input(), [&](const std::string &name) {
+    return !name.empty() && isUnknown(name);
+  });
+}
+
+/// Builds a node if nothing is known to be wrong with it or what it reads.
+bool GraphImporter::buildKnown(const Node &node) {
+  for (const std::string &problem : node.problems)
+    problems.add(problem, node.name);
+  if (!node.problems.empty() || readsUnknown(node))
     return false;
-  for (const Node &node : list.nodes)
-    if (!buildNode(node))
-      return false;
-  return true;
+  bool isListed = !hasSubgraphs(node) &&
+                  !findOp(node.domain(), node.proto->op_type(), node.opset());
+  return !isListed && buildNode(node);
 }
 
 bool GraphImporter::buildNode(const Node &node) {
@@ -244,12 +292,15 @@ bool GraphImporter::buildNode(const Node &node) {
   auto findType = [&](StringRef name) { return declaredType(name); };
   NodeBuilder nodeBuilder(builder, node, file, find, findTensors, findType);
   Results results;
-  if (std::string reason = checkAttributes(node); !reason.empty())
-    return fail(node, reason);
+  std::vector<std::string> wrong = checkAttributes(node);
+  for (const std::string &reason : wrong)
+    fail(node, reason);
+  if (!wrong.empty())
+    return false;
+  failedInside = false;
+  error.clear();
   if (hasSubgraphs(node)) {
     results = buildControlFlow(nodeBuilder);
-    if (failedInside)
-      return false;
   } else {
     const OpEntry *entry =
         findOp(node.domain(), node.proto->op_type(), node.opset());
@@ -258,8 +309,10 @@ bool GraphImporter::buildNode(const Node &node) {
     results = entry->build(nodeBuilder);
   }
   bool isNull = llvm::is_contained(results, Value());
-  if (nodeBuilder.failed() || isNull) {
+  if (nodeBuilder.failed() || isNull || failedInside) {
     std::string reason = nodeBuilder.takeError();
+    if (failedInside && reason.empty())
+      return false; // As was said of the subgraph.
     return fail(node, reason.empty() ? std::string(error) : reason);
   }
   if (!hasSubgraphs(node) && !checkTypes(node))
@@ -310,20 +363,25 @@ bool GraphImporter::checkInputs(const NodeBuilder &builder,
       (entry.maxInputs >= 0 && inputs > entry.maxInputs))
     return fail(node, "expected " + describeArity(entry) + ", found " +
                           Twine(inputs));
+  bool right = true;
   for (int i = 0; i < inputs; ++i) {
     if (!builder.has(i)) {
       if (i < entry.minInputs)
-        return fail(node, "input " + Twine(i) + " is missing");
+        right = fail(node, "input " + Twine(i) + " is missing");
       continue;
     }
     // Optional tensors are looked up by the op, where their constants belong.
     const std::string &name = node.proto->input(i);
+    if (isUnknown(name)) { // It is another input, too.
+      right = false;
+      continue;
+    }
     bool isSequence = i == 0 && entry.takesSequence;
     bool isChecked = i < entry.minInputs || findSequence(name);
     if (!isSequence && (isChecked ? !lookup(name) : !isReadable(name)))
-      return fail(node, std::string(error));
+      right = fail(node, std::string(error));
   }
-  return true;
+  return right;
 }
 
 } // namespace tinh::onnx

@@ -9,6 +9,7 @@
 #define TINH_COMPILER_IMPORT_ONNX_GRAPHIMPORTER_H
 
 #include "compiler/Import/onnx/OpTable.h"
+#include "compiler/Import/onnx/Problems.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -27,15 +28,22 @@ public:
 
   void define(llvm::StringRef name, mlir::Value value) { values[name] = value; }
 
-  /// Builds all nodes. False if that is impossible: `error` then says why and
-  /// `errorNode` where, if at one node.
+  /// A tensor that is wrong, which has been said.
+  void defineUnknown(llvm::StringRef name) { unknown.insert(name); }
+
+  /// Builds all nodes but those that read what is unknown. False if there are
+  /// such, or some are wrong.
   bool build();
 
+  /// Whether a tensor has no value because of a problem that has been noted.
+  bool isUnknown(llvm::StringRef name) const;
   /// The value of a tensor; null, with an error, if there is none.
   mlir::Value lookup(llvm::StringRef name);
 
+  /// What is wrong with the nodes, in the order of the file.
+  Problems problems;
+  /// Why the last lookup found nothing.
   std::string error;
-  std::string errorNode;
 
 private:
   bool knows(llvm::StringRef name) const;
@@ -45,13 +53,15 @@ private:
   const Sequence *findSequence(llvm::StringRef name) const;
   bool fail(const Node &node, const llvm::Twine &what);
   bool checkSupported(const NodeList &list);
-  std::string describeUnsupported() const;
+  void reportUnsupported();
+  bool readsUnknown(const Node &node) const;
+  bool buildKnown(const Node &node);
   bool buildNode(const Node &node);
   bool define(const NodeBuilder &node, const Results &results);
   bool checkInputs(const NodeBuilder &builder, const OpEntry &entry);
   bool checkTypes(const Node &node);
 
-  // ControlFlow.cpp, FlexAttention.cpp: nodes with subgraphs. The results have
+  // ControlFlow.cpp, Loop.cpp: nodes with subgraphs. The results have
   // a null, after an error, if one cannot be built.
   Results buildControlFlow(NodeBuilder &node);
   Results buildIf(NodeBuilder &node);
@@ -59,13 +69,6 @@ private:
   Results buildLoop(NodeBuilder &node);
   bool buildBody(NodeBuilder &node, const ::onnx::GraphProto &graph,
                  Loop &loop);
-  Results buildScan(NodeBuilder &node);
-  Results buildFlexAttention(NodeBuilder &node);
-  mlir::Value modify(NodeBuilder &node, llvm::StringRef name, mlir::Value x);
-  Results buildBatchedScan(NodeBuilder &node, const ::onnx::GraphProto &body,
-                           llvm::ArrayRef<mlir::Value> inputs, size_t carried);
-  Results scanRows(NodeBuilder &node, const ::onnx::GraphProto &body,
-                   mlir::ValueRange initial, mlir::ValueRange xs);
   bool buildSubgraph(NodeBuilder &node, const ::onnx::GraphProto &graph,
                      mlir::ValueRange inputs, Results &outputs);
   std::optional<int64_t> declaredRows(llvm::StringRef name) const;
@@ -76,12 +79,15 @@ private:
   const ModelFile &file;
   GraphBuilder &builder;
   GraphImporter *parent;
-  /// Whether `error` says what is wrong with a subgraph, not with its node.
+  /// Whether a subgraph of the node, not the node itself, is wrong.
   bool failedInside = false;
+  /// Whether all ops that are not supported have been listed.
+  bool hasListedOps = false;
   /// Where its nodes are built.
   mlir::Block *block;
   llvm::StringMap<mlir::Value> values;
   llvm::StringMap<Sequence> sequences;
+  llvm::StringSet<> unknown;
   llvm::StringMap<int> inputTypes;
   llvm::StringMap<const ::onnx::TensorProto *> initializers;
 };

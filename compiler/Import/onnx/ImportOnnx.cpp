@@ -22,12 +22,9 @@ namespace tinh::onnx {
 
 namespace {
 
-/// Where errors of the file, or of a node in it, are reported.
-Location errorLocation(MLIRContext &context, StringRef path, StringRef node) {
-  Location file = FileLineColLoc::get(StringAttr::get(&context, path), 0, 0);
-  if (node.empty())
-    return file;
-  return NameLoc::get(StringAttr::get(&context, node), file);
+/// Where what is wrong with the file is reported.
+Location fileLocation(MLIRContext &context, StringRef path) {
+  return FileLineColLoc::get(StringAttr::get(&context, path), 0, 0);
 }
 
 std::optional<::onnx::ModelProto> parseModel(StringRef bytes,
@@ -73,10 +70,11 @@ std::optional<std::string> repeatedDomain(const Imports &imports) {
   return std::nullopt;
 }
 
-/// What the model defines twice; empty if there is nothing.
-std::string describeRepeated(const ::onnx::ModelProto &model) {
+/// Notes what the model defines twice.
+void checkRepeated(const ::onnx::ModelProto &model, Problems &problems) {
   if (auto domain = repeatedDomain(model.opset_import()))
-    return "the model imports two versions of the operator set " + *domain;
+    problems.add("the model imports two versions of the operator set " +
+                 *domain);
   llvm::StringSet<> seen;
   for (const auto &function : model.functions()) {
     std::string domain = normaliseDomain(function.domain());
@@ -85,12 +83,11 @@ std::string describeRepeated(const ::onnx::ModelProto &model) {
     if (!function.overload().empty())
       name += ":" + function.overload();
     if (!seen.insert(name).second)
-      return "the model defines the function " + name + " twice";
+      problems.add("the model defines the function " + name + " twice");
     if (auto repeated = repeatedDomain(function.opset_import()))
-      return "the function " + name +
-             " imports two versions of the operator set " + *repeated;
+      problems.add("the function " + name +
+                   " imports two versions of the operator set " + *repeated);
   }
-  return "";
 }
 
 /// Adds the names of the initializers of `graph` and of the graphs within it.
@@ -110,17 +107,17 @@ public:
                 const ImportOptions &options, MLIRContext &context)
       : model(model), file(file), options(options), context(context) {}
 
+  /// Null if there are problems.
   OwningOpRef<ModuleOp> import();
 
+  Problems problems;
+
 private:
-  std::nullptr_t fail(const std::string &what, StringRef node = "") {
-    emitError(errorLocation(context, file.path, node)) << what;
-    return nullptr;
-  }
+  OwningOpRef<ModuleOp> build(ArrayRef<Input> inputs);
   void checkDeclaredShape(const ::onnx::ValueInfoProto &output,
                           ArrayRef<int64_t> shape);
-  std::string collectResults(GraphImporter &importer,
-                             SmallVectorImpl<Value> &results);
+  void checkDeclaredType(const ::onnx::ValueInfoProto &output, Value value);
+  void collectResults(GraphImporter &importer, SmallVectorImpl<Value> &results);
 
   const ::onnx::ModelProto &model;
   const ModelFile &file;
@@ -133,10 +130,10 @@ private:
 void ModelImporter::checkDeclaredShape(const ::onnx::ValueInfoProto &output,
                                        ArrayRef<int64_t> shape) {
   const auto &type = output.type().tensor_type();
-  if (!type.has_shape() || !options.shapes.empty())
+  if (!type.has_shape() || !options.shapes.empty() || !problems.empty())
     return;
   auto warn = [&](const Twine &declared) {
-    emitWarning(errorLocation(context, file.path, ""))
+    emitWarning(fileLocation(context, file.path))
         << "output \"" << output.name() << "\" is declared with " << declared
         << ", but has the shape " << formatShape(shape);
   };
@@ -147,47 +144,60 @@ void ModelImporter::checkDeclaredShape(const ::onnx::ValueInfoProto &output,
       return warn(Twine(dim.dim_value()) + " in dimension " + Twine(i));
 }
 
-/// Looks the outputs up; gives an error or an empty string.
-std::string ModelImporter::collectResults(GraphImporter &importer,
-                                          SmallVectorImpl<Value> &results) {
+void ModelImporter::checkDeclaredType(const ::onnx::ValueInfoProto &output,
+                                      Value value) {
+  int declared = output.type().tensor_type().elem_type();
+  Type element = NodeBuilder::element(value);
+  if (!output.type().has_tensor_type() || declared == 0 ||
+      valueElementType(declared, &context) == element)
+    return;
+  std::string text;
+  llvm::raw_string_ostream(text) << element;
+  problems.add("output \"" + output.name() + "\" is declared as " +
+               elementTypeName(declared) + ", but has elements of type " +
+               text);
+}
+
+/// Looks the outputs up: those that are known.
+void ModelImporter::collectResults(GraphImporter &importer,
+                                   SmallVectorImpl<Value> &results) {
   if (model.graph().output_size() == 0)
-    return "the model has no outputs";
+    problems.add("the model has no outputs");
   for (const auto &output : model.graph().output()) {
+    if (importer.isUnknown(output.name()))
+      continue;
     Value value = importer.lookup(output.name());
-    if (!value)
-      return "output \"" + output.name() + "\": " + importer.error;
-    results.push_back(value);
-    int declared = output.type().tensor_type().elem_type();
-    Type element = NodeBuilder::element(value);
-    if (output.type().has_tensor_type() && declared != 0 &&
-        valueElementType(declared, &context) != element) {
-      std::string text;
-      llvm::raw_string_ostream(text) << element;
-      return "output \"" + output.name() + "\" is declared as " +
-             elementTypeName(declared) + ", but has elements of type " + text;
+    if (!value) {
+      problems.add("output \"" + output.name() + "\": " + importer.error);
+      continue;
     }
+    results.push_back(value);
+    checkDeclaredType(output, value);
     checkDeclaredShape(output,
                        cast<RankedTensorType>(value.getType()).getShape());
   }
-  return "";
 }
 
 OwningOpRef<ModuleOp> ModelImporter::import() {
-  if (FunctionError wrong = checkFunctions(model); !wrong.what.empty())
-    return fail(wrong.what, wrong.node);
-  Builder attributes(&context);
-  std::vector<Input> inputs;
-  std::string error = describeRepeated(model);
-  if (!error.empty() ||
-      !readInputs(model.graph(), options, &context, inputs, error))
-    return fail(error);
+  if (FunctionError wrong = checkFunctions(model); !wrong.what.empty()) {
+    problems.add(wrong.what, wrong.node);
+    return nullptr;
+  }
+  checkRepeated(model, problems);
+  bool isAmbiguous = !problems.empty();
+  std::vector<Input> inputs =
+      readInputs(model.graph(), options, &context, problems);
+  return isAmbiguous ? nullptr : build(inputs);
+}
 
+OwningOpRef<ModuleOp> ModelImporter::build(ArrayRef<Input> inputs) {
+  Builder attributes(&context);
   Location loc = NameLoc::get(attributes.getStringAttr(
       model.graph().name().empty() ? file.name : model.graph().name()));
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   SmallVector<Type> inputTypes;
   for (const Input &input : inputs)
-    if (!input.value)
+    if (input.isArgument())
       inputTypes.push_back(input.type);
   auto function = func::FuncOp::create(
       loc, graph::names::kMain, attributes.getFunctionType(inputTypes, {}));
@@ -200,22 +210,24 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
   GraphImporter importer(model, model.graph(), opsets, file, builder);
   SmallVector<Attribute> inputAttributes;
   for (const Input &input : inputs) {
-    if (input.value) {
+    if (!input.type)
+      importer.defineUnknown(input.name);
+    if (input.value)
       importer.define(input.name, builder.constant(input.value));
+    if (!input.isArgument())
       continue;
-    }
     importer.define(input.name, block->getArgument(inputAttributes.size()));
     inputAttributes.push_back(
         attributes.getDictionaryAttr(nameAttribute(attributes, input.name)));
   }
   function.setAllArgAttrs(inputAttributes);
-  if (!importer.build())
-    return fail(importer.error, importer.errorNode);
+  importer.build();
+  problems.append(std::move(importer.problems));
   SmallVector<Value> results;
   builder.setLocation(loc);
-  error = collectResults(importer, results);
-  if (!error.empty())
-    return fail(error);
+  collectResults(importer, results);
+  if (!problems.empty())
+    return nullptr;
 
   func::ReturnOp::create(builder.raw(), loc, results);
   function.setFunctionType(
@@ -239,7 +251,7 @@ OwningOpRef<ModuleOp> importOnnx(StringRef path, StringRef content,
                                  const ImportOptions &options,
                                  MLIRContext &context) {
   auto fail = [&](const Twine &what) {
-    emitError(errorLocation(context, path, "")) << what;
+    emitError(fileLocation(context, path)) << what;
     return OwningOpRef<ModuleOp>();
   };
   std::string error;
@@ -258,7 +270,10 @@ OwningOpRef<ModuleOp> importOnnx(StringRef path, StringRef content,
   }
   file.size = content.size();
   file.isTrained = options.training != nullptr;
-  return ModelImporter(*model, file, options, context).import();
+  ModelImporter importer(*model, file, options, context);
+  OwningOpRef<ModuleOp> module = importer.import();
+  importer.problems.report(path, context);
+  return module;
 }
 
 } // namespace tinh::onnx

@@ -34,8 +34,8 @@ StringRef symbolOf(const Dimension &dim) {
 /// Resolves the symbols in shapes.
 class ShapeReader {
 public:
-  ShapeReader(const ImportOptions &options, std::string &error)
-      : options(options), error(error) {}
+  ShapeReader(const ImportOptions &options, Problems &problems)
+      : options(options), problems(problems) {}
 
   /// Learns what the given shapes say of symbols.
   bool learn(const ValueInfoProto &info);
@@ -44,12 +44,12 @@ public:
 
 private:
   bool fail(const ValueInfoProto &info, const Twine &what) {
-    error = ("input \"" + info.name() + "\": " + what).str();
+    problems.add("input \"" + info.name() + "\": " + what);
     return false;
   }
 
   const ImportOptions &options;
-  std::string &error;
+  Problems &problems;
   llvm::StringMap<int64_t> symbols;
 };
 
@@ -131,95 +131,105 @@ std::string describeType(int dataType, ArrayRef<int64_t> shape) {
   return elementTypeName(dataType) + " " + formatShape(shape);
 }
 
-/// That initializers have distinct names, and those that are inputs, too, the
-/// types that these declare.
-bool checkInitializers(const GraphProto &graph,
-                       llvm::StringMap<const TensorProto *> &initializers,
-                       std::string &error) {
+using Initializers = llvm::StringMap<const TensorProto *>;
+
+/// By name; two of one name are a problem.
+Initializers readInitializers(const GraphProto &graph, Problems &problems) {
+  Initializers initializers;
   for (const TensorProto &tensor : graph.initializer())
-    if (!initializers.try_emplace(tensor.name(), &tensor).second) {
-      error = "the model has two initializers \"" + tensor.name() + "\"";
-      return false;
-    }
-  for (const ValueInfoProto &info : graph.input()) {
-    auto found = initializers.find(info.name());
-    if (found == initializers.end() || !info.type().has_tensor_type())
-      continue;
-    const TensorProto &tensor = *found->second;
-    const TypeProto::Tensor &type = info.type().tensor_type();
-    SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end()),
-        declared(shape);
-    if (type.has_shape())
-      declared.assign(type.shape().dim_size(), 0);
-    for (auto [i, dim] : llvm::enumerate(type.shape().dim()))
-      declared[i] =
-          dim.dim_value() > 0 || i >= shape.size() ? dim.dim_value() : shape[i];
-    int element = type.elem_type() ? type.elem_type() : tensor.data_type();
-    if (declared == shape && element == tensor.data_type())
-      continue;
-    error = "input \"" + info.name() + "\" is declared as " +
-            describeType(element, declared) + ", but its initializer is " +
-            describeType(tensor.data_type(), shape);
-    return false;
+    if (!initializers.try_emplace(tensor.name(), &tensor).second)
+      problems.add("the model has two initializers \"" + tensor.name() + "\"");
+  return initializers;
+}
+
+/// That an input which has an initializer is declared with the type of that.
+bool checkInitializer(const ValueInfoProto &info, const TensorProto &tensor,
+                      Problems &problems) {
+  if (!info.type().has_tensor_type())
+    return true;
+  const TypeProto::Tensor &type = info.type().tensor_type();
+  SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end()),
+      declared(shape);
+  if (type.has_shape())
+    declared.assign(type.shape().dim_size(), 0);
+  for (auto [i, dim] : llvm::enumerate(type.shape().dim()))
+    declared[i] =
+        dim.dim_value() > 0 || i >= shape.size() ? dim.dim_value() : shape[i];
+  int element = type.elem_type() ? type.elem_type() : tensor.data_type();
+  if (declared == shape && element == tensor.data_type())
+    return true;
+  problems.add("input \"" + info.name() + "\" is declared as " +
+               describeType(element, declared) + ", but its initializer is " +
+               describeType(tensor.data_type(), shape));
+  return false;
+}
+
+/// The type of an input; null, with an error, if it cannot be one.
+RankedTensorType readType(const ValueInfoProto &info, const ShapeReader &reader,
+                          MLIRContext *context, Problems &problems) {
+  auto fail = [&](const Twine &what) {
+    problems.add("input \"" + info.name() + "\": " + what);
+    return RankedTensorType();
+  };
+  if (!info.type().has_tensor_type())
+    return fail("only tensors are supported as inputs");
+  int dataType = info.type().tensor_type().elem_type();
+  Type element = valueElementType(dataType, context);
+  if (!element)
+    return fail("element type " + elementTypeName(dataType) +
+                " is not supported");
+  auto shape = reader.read(info);
+  if (!shape) {
+    problems.add(describeOpen(info));
+    return {};
   }
-  return true;
+  if (!countElements(*shape))
+    return fail("the shape " + formatShape(*shape) + " is beyond any memory");
+  return RankedTensorType::get(*shape, element);
 }
 
 } // namespace
 
-bool readInputs(const GraphProto &graph, const ImportOptions &options,
-                MLIRContext *context, std::vector<Input> &inputs,
-                std::string &error) {
-  llvm::StringMap<const TensorProto *> initializers;
-  llvm::StringSet<> seen;
-  if (!checkInitializers(graph, initializers, error))
-    return false;
+std::vector<Input> readInputs(const GraphProto &graph,
+                              const ImportOptions &options,
+                              MLIRContext *context, Problems &problems) {
+  Initializers initializers = readInitializers(graph, problems);
+  std::vector<Input> inputs;
   SmallVector<const ValueInfoProto *> infos;
-  for (const ValueInfoProto &info : graph.input())
-    if (!initializers.contains(info.name()))
-      infos.push_back(&info);
   SmallVector<StringRef> names;
-  for (const ValueInfoProto *info : infos)
-    names.push_back(info->name());
-  std::vector<std::string> unknown = describeUnknownInputs(options, names);
-  if (!unknown.empty()) {
-    error = unknown.front();
-    return false;
+  for (const ValueInfoProto &info : graph.input()) {
+    const TensorProto *tensor = initializers.lookup(info.name());
+    if (tensor && !checkInitializer(info, *tensor, problems))
+      inputs.push_back({info.name(), {}, {}});
+    if (tensor)
+      continue;
+    infos.push_back(&info);
+    names.push_back(info.name());
   }
-  ShapeReader reader(options, error);
+  for (const std::string &unknown : describeUnknownInputs(options, names))
+    problems.add(unknown);
+  ShapeReader reader(options, problems);
+  llvm::StringSet<> seen, wrong;
   for (const ValueInfoProto *info : infos)
     if (!reader.learn(*info))
-      return false;
-  std::string open;
+      wrong.insert(info->name());
   for (const ValueInfoProto *info : infos) {
-    auto fail = [&](const Twine &what) {
-      error = ("input \"" + info->name() + "\": " + what).str();
-      return false;
-    };
-    if (!seen.insert(info->name()).second)
-      return fail("the model has two inputs of this name");
-    if (!info->type().has_tensor_type())
-      return fail("only tensors are supported as inputs");
-    int dataType = info->type().tensor_type().elem_type();
-    Type element = valueElementType(dataType, context);
-    if (!element)
-      return fail("element type " + elementTypeName(dataType) +
-                  " is not supported");
-    auto shape = reader.read(*info);
-    if (!shape) {
-      open += (open.empty() ? "" : "\n") + describeOpen(*info);
+    if (!seen.insert(info->name()).second) {
+      problems.add("input \"" + info->name() +
+                   "\": the model has two inputs of this name");
       continue;
     }
-    if (!countElements(*shape))
-      return fail("the shape " + formatShape(*shape) + " is beyond any memory");
-    auto type = RankedTensorType::get(*shape, element);
-    auto value = inputValue(options, info->name(), type, error);
+    Input input = {info->name(), {}, {}};
+    if (!wrong.contains(info->name()))
+      input.type = readType(*info, reader, context, problems);
+    std::string error;
+    if (input.type)
+      input.value = inputValue(options, info->name(), input.type, error);
     if (!error.empty())
-      return false;
-    inputs.push_back({info->name(), type, value});
+      problems.add(error);
+    inputs.push_back(input);
   }
-  error = open;
-  return open.empty();
+  return inputs;
 }
 
 } // namespace tinh::onnx

@@ -9,6 +9,7 @@
 #define TINH_COMPILER_IMPORT_ONNX_INPUTS_H
 
 #include "compiler/Import/Import.h"
+#include "compiler/Import/onnx/Problems.h"
 #include "compiler/Import/onnx/onnx.pb.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -17,17 +18,21 @@ namespace tinh::onnx {
 
 struct Input {
   std::string name;
+  /// Null if the input is wrong.
   mlir::RankedTensorType type;
   /// Not null: a constant takes its place.
   mlir::DenseElementsAttr value;
+
+  bool isArgument() const { return type && !value; }
 };
 
 /// The inputs that are no initializers, with static shapes: the model's own, or
 /// those that the options give. A dimension's symbol that one given shape
-/// settles is known for all inputs. False, with the reason, if that fails.
-bool readInputs(const ::onnx::GraphProto &graph, const ImportOptions &options,
-                mlir::MLIRContext *context, std::vector<Input> &inputs,
-                std::string &error);
+/// settles is known for all inputs. What is wrong, with initializers of inputs,
+/// too, is noted.
+std::vector<Input> readInputs(const ::onnx::GraphProto &graph,
+                              const ImportOptions &options,
+                              mlir::MLIRContext *context, Problems &problems);
 
 } // namespace tinh::onnx
 

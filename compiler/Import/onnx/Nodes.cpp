@@ -65,6 +65,19 @@ const FunctionProto *FunctionTable::find(const NodeProto &node) const {
       functionKey(node.domain(), node.op_type(), node.overload()));
 }
 
+/// What is wrong with a call of a function; empty if nothing is.
+static std::string describeCall(const NodeProto &node,
+                                const FunctionProto &function) {
+  if (node.input_size() <= function.input_size() &&
+      node.output_size() <= function.output_size())
+    return "";
+  return "node \"" + nodeName(node) + "\" (" + node.op_type() +
+         "): the function has " + std::to_string(function.input_size()) +
+         " inputs and " + std::to_string(function.output_size()) +
+         " outputs, the node " + std::to_string(node.input_size()) + " and " +
+         std::to_string(node.output_size());
+}
+
 namespace {
 
 class Expander {
@@ -72,10 +85,10 @@ public:
   Expander(const ModelProto &model, NodeList &list)
       : list(list), functions(model) {}
 
-  bool expand(const NodeProto &node, const Opsets *opsets);
+  void expand(const NodeProto &node, const Opsets *opsets);
 
 private:
-  bool call(const NodeProto &node, const FunctionProto &function);
+  void call(const NodeProto &node, const FunctionProto &function);
   void instantiate(NodeProto &node, const NodeProto &caller,
                    const FunctionProto &function, const std::string &prefix,
                    const StringMap<std::string> &names);
@@ -90,25 +103,18 @@ private:
   unsigned calls = 0;
 };
 
-bool Expander::expand(const NodeProto &node, const Opsets *opsets) {
-  if (const FunctionProto *function = functions.find(node))
+void Expander::expand(const NodeProto &node, const Opsets *opsets) {
+  const FunctionProto *function = functions.find(node);
+  std::string problem = function ? describeCall(node, *function) : "";
+  if (function && problem.empty())
     return call(node, *function);
   list.nodes.push_back({&node, opsets, nodeName(node)});
-  return true;
+  if (!problem.empty())
+    list.nodes.back().problems.push_back(problem);
 }
 
-bool Expander::call(const NodeProto &node, const FunctionProto &function) {
+void Expander::call(const NodeProto &node, const FunctionProto &function) {
   std::string name = nodeName(node);
-  if (node.input_size() > function.input_size() ||
-      node.output_size() > function.output_size()) {
-    list.error = "node \"" + name + "\" (" + node.op_type() +
-                 "): the function has " +
-                 std::to_string(function.input_size()) + " inputs and " +
-                 std::to_string(function.output_size()) +
-                 " outputs, the node " + std::to_string(node.input_size()) +
-                 " and " + std::to_string(node.output_size());
-    return false;
-  }
   StringMap<std::string> names;
   for (int i = 0; i < function.input_size(); ++i)
     names[function.input(i)] = i < node.input_size() ? node.input(i) : "";
@@ -123,8 +129,7 @@ bool Expander::call(const NodeProto &node, const FunctionProto &function) {
     NodeProto &copy = list.owned.back();
     instantiate(copy, node, function, prefix, names);
     copy.set_name(name + "/" + nodeName(inner));
-    if (!expand(copy, opsets))
-      return false;
+    expand(copy, opsets);
   }
   // A function may hand an input on as an output.
   for (int i = 0; i < node.output_size(); ++i) {
@@ -142,7 +147,6 @@ bool Expander::call(const NodeProto &node, const FunctionProto &function) {
     copy.add_output(node.output(i));
     list.nodes.push_back({&copy, opsets, name});
   }
-  return true;
 }
 
 std::string Expander::rename(const std::string &name, const std::string &prefix,
@@ -203,16 +207,14 @@ void Expander::renameGraph(GraphProto &graph, const NodeProto &caller,
 
 } // namespace
 
-bool expandFunctions(const google::protobuf::RepeatedPtrField<NodeProto> &nodes,
+void expandFunctions(const google::protobuf::RepeatedPtrField<NodeProto> &nodes,
                      const Opsets &opsets, const ModelProto &model,
                      NodeList &list) {
   Expander expander(model, list);
   list.opsets.push_back(opsets);
   const Opsets *kept = &list.opsets.back();
   for (const NodeProto &node : nodes)
-    if (!expander.expand(node, kept))
-      return false;
-  return true;
+    expander.expand(node, kept);
 }
 
 //===----------------------------------------------------------------------===//
@@ -257,21 +259,33 @@ std::vector<std::string> dependencies(const Node &node) {
 
 } // namespace
 
-bool sortNodes(NodeList &list, function_ref<bool(StringRef)> available) {
+void sortNodes(NodeList &list, function_ref<bool(StringRef)> available) {
   std::vector<SortNode> nodes;
-  for (const Node &node : list.nodes)
+  for (Node &node : list.nodes) {
+    node.position = static_cast<unsigned>(nodes.size());
     nodes.push_back(
         {"node \"" + node.name + "\" (" + node.proto->op_type() + ")",
          dependencies(node),
          {node.proto->output().begin(), node.proto->output().end()}});
+  }
   std::vector<unsigned> order;
-  if (!sortGraph(nodes, available, order, list.error))
-    return false;
+  for (const SortProblem &problem : sortGraph(nodes, available, order)) {
+    list.nodes[problem.node].problems.push_back(problem.message);
+    if (!problem.missing.empty())
+      list.unknown.insert(problem.missing);
+  }
   std::vector<Node> sorted;
-  for (unsigned i : order)
+  std::vector<bool> isSorted(nodes.size());
+  for (unsigned i : order) {
     sorted.push_back(list.nodes[i]);
+    isSorted[i] = true;
+  }
+  for (const Node &node : list.nodes)
+    if (!isSorted[node.position]) {
+      list.unknown.insert_range(node.proto->output());
+      sorted.push_back(node);
+    }
   list.nodes = std::move(sorted);
-  return true;
 }
 
 } // namespace tinh::onnx

@@ -13,6 +13,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <deque>
 #include <map>
@@ -29,6 +30,10 @@ struct Node {
   const Opsets *opsets = nullptr;
   /// Its name, or that of its first output if it has none.
   std::string name;
+  /// What is wrong with it, in whole sentences, so that it cannot be built.
+  std::vector<std::string> problems = {};
+  /// Its place in the file.
+  unsigned position = 0;
 
   std::string domain() const;
   /// The version of its operator set; 0 if the model does not import it.
@@ -65,20 +70,20 @@ struct NodeList {
   std::vector<Node> nodes;
   std::deque<::onnx::NodeProto> owned;
   std::deque<Opsets> opsets;
-  /// What is wrong; empty if nothing is.
-  std::string error;
+  /// Tensors that are read, and that no node of the list makes.
+  llvm::StringSet<> unknown;
 };
 
 /// Appends the nodes of a graph to `list`, calls of the model's functions
 /// replaced by the functions' nodes: checkFunctions has found that they can be.
-bool expandFunctions(
+void expandFunctions(
     const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
     const Opsets &opsets, const ::onnx::ModelProto &model, NodeList &list);
 
-/// Puts each node after those that it depends on, else keeps the order. False
-/// with an error in `list` if a tensor is made twice or by no node (and is not
-/// `available`) or nodes depend on each other in a cycle.
-bool sortNodes(NodeList &list,
+/// Puts each node after those that it depends on, else keeps the order; those
+/// that depend on each other in a cycle come last. Notes, of a node, that one
+/// of its tensors is made twice or by no node (and is not `available`).
+void sortNodes(NodeList &list,
                llvm::function_ref<bool(llvm::StringRef)> available);
 
 } // namespace tinh::onnx

@@ -42,10 +42,11 @@ static std::optional<Ints> perTensor(NodeBuilder &b, StringRef name,
 
 /// A scan over the first dimension of `xs`; its last carried values and its
 /// stacked rows.
-Results GraphImporter::scanRows(NodeBuilder &b, const GraphProto &graph,
-                                ValueRange initial, ValueRange xs) {
-  OpBuilder &raw = builder.raw();
-  Location loc = builder.location();
+static Results scanRows(NodeBuilder &b, const GraphProto &graph,
+                        ValueRange initial, ValueRange xs,
+                        SubgraphBuilder buildSubgraph) {
+  OpBuilder &raw = b.graph.raw();
+  Location loc = b.graph.location();
   int64_t length = b.shape(xs.front())[0];
   for (Value x : xs)
     if (b.shape(x)[0] != length)
@@ -62,7 +63,7 @@ Results GraphImporter::scanRows(NodeBuilder &b, const GraphProto &graph,
       inputs.push_back(block->addArgument(value.getType(), loc));
     for (Value x : xs)
       inputs.push_back(block->addArgument(graph::rowType(x.getType()), loc));
-    if (!buildSubgraph(b, graph, inputs, outputs))
+    if (!buildSubgraph(graph, inputs, outputs))
       return {Value()};
     graph::YieldOp::create(raw, loc, outputs);
   }
@@ -117,11 +118,11 @@ static bool orderOutputs(NodeBuilder &b, MutableArrayRef<Value> stacked) {
 
 /// Up to operator set 8 everything has a batch dimension in front: a scan over
 /// its elements of scans.
-Results GraphImporter::buildBatchedScan(NodeBuilder &b, const GraphProto &graph,
-                                        ArrayRef<Value> inputs,
-                                        size_t carried) {
-  OpBuilder &raw = builder.raw();
-  Location loc = builder.location();
+static Results buildBatchedScan(NodeBuilder &b, const GraphProto &graph,
+                                ArrayRef<Value> inputs, size_t carried,
+                                SubgraphBuilder buildSubgraph) {
+  OpBuilder &raw = b.graph.raw();
+  Location loc = b.graph.location();
   for (Value input : inputs)
     if (b.rank(input) == 0 || b.shape(input)[0] != b.shape(inputs.front())[0])
       return {b.fail("the inputs must have the same first dimension, that of "
@@ -141,7 +142,8 @@ Results GraphImporter::buildBatchedScan(NodeBuilder &b, const GraphProto &graph,
         MutableArrayRef<Value>(elements).drop_front(carried);
     if (!orderInputs(b, xs, /*hasAxes=*/false))
       return {Value()};
-    results = scanRows(b, graph, ArrayRef(elements).take_front(carried), xs);
+    results = scanRows(b, graph, ArrayRef(elements).take_front(carried), xs,
+                       buildSubgraph);
     if (llvm::is_contained(results, Value()))
       return {Value()};
     graph::YieldOp::create(raw, loc, results);
@@ -155,7 +157,7 @@ Results GraphImporter::buildBatchedScan(NodeBuilder &b, const GraphProto &graph,
   return Results(scan.getOutputs());
 }
 
-Results GraphImporter::buildScan(NodeBuilder &b) {
+Results buildScan(NodeBuilder &b, SubgraphBuilder buildSubgraph) {
   bool isBatched = b.opset() < 9;
   if (isBatched && b.has(0))
     return {b.fail("input 0 (sequence_lens) is not supported")};
@@ -176,13 +178,13 @@ Results GraphImporter::buildScan(NodeBuilder &b) {
     return {b.fail("attribute body: expected a graph of " + Twine(carried) +
                    " outputs or more, found " + Twine(graph->output_size()))};
   if (isBatched)
-    return buildBatchedScan(b, *graph, inputs, carried);
+    return buildBatchedScan(b, *graph, inputs, carried, buildSubgraph);
   MutableArrayRef<Value> xs =
       MutableArrayRef<Value>(inputs).drop_front(carried);
   if (!orderInputs(b, xs, /*hasAxes=*/true))
     return {Value()};
-  Results results =
-      scanRows(b, *graph, ArrayRef(inputs).take_front(carried), xs);
+  Results results = scanRows(b, *graph, ArrayRef(inputs).take_front(carried),
+                             xs, buildSubgraph);
   if (llvm::is_contained(results, Value()) ||
       !orderOutputs(b, MutableArrayRef<Value>(results).drop_front(carried)))
     return {Value()};

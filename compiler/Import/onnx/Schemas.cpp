@@ -96,29 +96,39 @@ bool isInRange(int64_t value) {
 
 } // namespace
 
-std::string checkAttributes(const Node &node) {
+/// What is wrong with an attribute that a schema, which may be null, has;
+/// empty if nothing is.
+static std::string checkAttribute(const AttributeProto &attribute,
+                                  const Schema *schema) {
+  const std::string &name = attribute.name();
+  StringRef expected = schema ? attributeType(*schema, name) : "";
+  StringRef found = AttributeProto::AttributeType_Name(attribute.type());
+  // Files of IR version 1 leave the type out.
+  if (!expected.empty() && found != expected &&
+      attribute.type() != AttributeProto::UNDEFINED)
+    return ": expected " + expected.str() + ", found " + found.str();
+  if (isAnyNumber(name))
+    return "";
+  if (!isInRange(attribute.i()))
+    return ": " + std::to_string(attribute.i()) + " is out of range";
+  for (int64_t value : attribute.ints())
+    if (!isInRange(value))
+      return ": " + std::to_string(value) + " is out of range";
+  return "";
+}
+
+std::vector<std::string> checkAttributes(const Node &node) {
   const Schema *schema = findSchema(node);
   llvm::StringSet<> seen;
+  std::vector<std::string> problems;
   for (const AttributeProto &attribute : node.proto->attribute()) {
-    const std::string &name = attribute.name();
-    std::string start = "attribute " + name;
-    if (!seen.insert(name).second)
-      return start + " is given twice";
-    StringRef expected = schema ? attributeType(*schema, name) : "";
-    StringRef found = AttributeProto::AttributeType_Name(attribute.type());
-    // Files of IR version 1 leave the type out.
-    if (!expected.empty() && found != expected &&
-        attribute.type() != AttributeProto::UNDEFINED)
-      return start + ": expected " + expected.str() + ", found " + found.str();
-    if (isAnyNumber(name))
-      continue;
-    if (!isInRange(attribute.i()))
-      return start + ": " + std::to_string(attribute.i()) + " is out of range";
-    for (int64_t value : attribute.ints())
-      if (!isInRange(value))
-        return start + ": " + std::to_string(value) + " is out of range";
+    std::string problem = seen.insert(attribute.name()).second
+                              ? checkAttribute(attribute, schema)
+                              : " is given twice";
+    if (!problem.empty())
+      problems.push_back("attribute " + attribute.name() + problem);
   }
-  return "";
+  return problems;
 }
 
 std::string checkInputType(const Node &node, int i, int dataType) {

@@ -21,11 +21,11 @@ namespace tinh::onnx {
 /// overflows.
 inline constexpr int64_t kLargestNumber = int64_t(1) << 31;
 
-/// What is wrong with a node's attributes before anything is known of its
-/// inputs; empty if nothing is. They have the types that ONNX gives them, and
+/// What is wrong with each of a node's attributes before anything is known of
+/// its inputs. They have the types that ONNX gives them, and
 /// their integers are within kLargestNumber, but for those that may be any
 /// number, such as the end of a slice.
-std::string checkAttributes(const Node &node);
+std::vector<std::string> checkAttributes(const Node &node);
 
 /// What is wrong with input `i` having elements of this TensorProto.DataType;
 /// empty if nothing is. Numbers of 4 bits may have become bytes.
