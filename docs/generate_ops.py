@@ -32,7 +32,7 @@ ONNX_HEADER = """\
 
 Generated from the tables in `compiler/Import/onnx/ops/` by
 `docs/generate_ops.py`. Each op is imported from the operator set that is named
-on, up to 28; models before operator set 7 are refused. What an op needs to fix
+on, up to 28. What an op needs to fix
 a shape, such as the shape of a Reshape, must be computable from constants. Calls
 of the model's own functions are expanded;
 [Limits.h](../compiler/Import/Limits.h) says how many nodes they may become, and

@@ -153,13 +153,13 @@ TEST_F(ImportOnnxErrors, AxisOutOfRange) {
             "2");
 }
 
-TEST_F(ImportOnnxErrors, OldOpset) {
+TEST_F(ImportOnnxErrors, NewOpset) {
   EXPECT_EQ(
       importOnnx(model(kX23 + kY + R"(
     node { name: "p" op_type: "Relu" input: "x" output: "y" })",
-                       6)),
-      "error: node \"p\" (Relu): operator set 6 is not supported; export "
-      "the model for one from 7 to 28");
+                       29)),
+      "error: node \"p\" (Relu): operator set 29 is not supported; export "
+      "the model for one from 1 to 28");
 }
 
 TEST_F(ImportOnnxErrors, OpenShape) {

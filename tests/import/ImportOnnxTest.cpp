@@ -212,8 +212,7 @@ TEST_F(ImportOnnx, SettlesSymbolsForAllInputs) {
 }
 
 TEST_F(ImportOnnx, InputsThatBecomeConstants) {
-  std::string text =
-      model(kX23 + tensorInfo("input", "rate", {1}, 7) + kY + R"(
+  std::string text = model(kX23 + tensorInfo("input", "rate", {1}, 7) + kY + R"(
     initializer { name: "k" dims: 1 data_type: 7 int64_data: 16000 }
     node { op_type: "Equal" input: "rate" input: "k" output: "c" }
     node { op_type: "If" input: "c" output: "y"
@@ -236,6 +235,44 @@ TEST_F(ImportOnnx, InputsThatBecomeConstants) {
   expectContains(import(write("model.mlir", printed)),
                  "graph.constant dense<[[1.000000e+00, -2.000000e+00, "
                  "3.000000e+00], [0x7F800000, 0x7FC00000, 6.500000e+00]]>");
+}
+
+TEST_F(ImportOnnx, OperatorSetsBefore7) {
+  std::string start =
+      tensorInfo("input", "x", {2, 3, 4}) + kY + tensorInfo("input", "c", {3});
+  auto importNode = [&](const std::string &node, int opset = 6) {
+    return importOnnx(model(
+        start + "node { input: \"x\" output: \"y\" " + node + " }", opset));
+  };
+  auto attribute = [](const std::string &name, int value) {
+    return "attribute { name: \"" + name +
+           "\" type: INT i: " + std::to_string(value) + " } ";
+  };
+  std::string add = "op_type: \"Add\" input: \"c\" ";
+  std::string ir =
+      importNode(add + attribute("broadcast", 1) + attribute("axis", 1), 1);
+  expectContains(ir, "graph.reshape %arg1 : tensor<3xf32> to tensor<3x1xf32>");
+  expectContains(ir, "graph.add %arg0");
+  EXPECT_EQ(importNode(add),
+            "error: node \"y\" (Add): the shapes [2, 3, 4] and [3] differ, and "
+            "there is no attribute broadcast = 1");
+  EXPECT_EQ(importNode(add + attribute("broadcast", 1) + attribute("axis", 3)),
+            "error: node \"y\" (Add): axis 3 is outside a tensor of rank 3");
+  expectContains(importNode("op_type: \"PRelu\" input: \"c\""),
+                 "graph.reshape %arg1 : tensor<3xf32> to tensor<3x1xf32>");
+  std::string norm = "op_type: \"BatchNormalization\" input: \"c\" "
+                     "input: \"c\" input: \"c\" input: \"c\" ";
+  expectContains(importNode(norm + attribute("is_test", 1)),
+                 "graph.batch_norm %arg0, %arg1, %arg1, %arg1, %arg1");
+  EXPECT_EQ(importNode(norm).find("graph.batch_norm"), std::string::npos);
+  expectContains(importNode("op_type: \"Dropout\" " + attribute("is_test", 1)),
+                 "graph.dropout %arg0");
+  expectContains(importNode("op_type: \"Dropout\""),
+                 "is_test = 0 is not supported in a model that is only run");
+  expectContains(importNode("op_type: \"Reshape\" attribute { name: \"shape\" "
+                            "type: INTS ints: [6, -1] }",
+                            4),
+                 "graph.reshape %arg0 : tensor<2x3x4xf32> to tensor<6x4xf32>");
 }
 
 TEST_F(ImportOnnx, UnknownDimensionsAreOneForThemselves) {

@@ -20,7 +20,7 @@ using ::onnx::ModelProto;
 namespace tinh::onnx {
 
 /// The operator sets of ONNX that are understood.
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+constexpr int64_t kOldestOpset = 1, kNewestOpset = 28;
 
 GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
                              const GraphProto &proto, const Opsets &opsets,

@@ -31,9 +31,14 @@ Results leakyRelu(NodeBuilder &b) {
   return {positiveOr(b, x, b.mul(x, b.scalarLike(x, alpha)))};
 }
 
+/// Before operator set 7 a vector of slopes is for the channels.
 Results pRelu(NodeBuilder &b) {
-  Value x = b.input(0);
-  return {positiveOr(b, x, b.mul(x, b.input(1)))};
+  Value x = b.input(0), slope = b.input(1);
+  bool isPerChannel = b.opset() < 7 && b.rank(x) > 1 && b.rank(slope) == 1 &&
+                      b.shape(slope)[0] != 1;
+  if (isPerChannel)
+    slope = b.perChannel(slope, b.rank(x));
+  return {positiveOr(b, x, b.mul(x, slope))};
 }
 
 /// e^x - 1 for negative x; the positive ones are cut off so that none is inf.
@@ -133,17 +138,17 @@ Results gelu(NodeBuilder &b) {
 ArrayRef<OpEntry> activationOps() {
   static const OpEntry entries[] = {
       {"Celu", 1, 1, 1, celu},
-      {"Elu", 6, 1, 1, elu},
+      {"Elu", 1, 1, 1, elu},
       {"Gelu", 20, 1, 1, gelu},
-      {"HardSigmoid", 6, 1, 1, hardSigmoid},
+      {"HardSigmoid", 1, 1, 1, hardSigmoid},
       {"HardSwish", 14, 1, 1, hardSwish},
-      {"LeakyRelu", 6, 1, 1, leakyRelu},
+      {"LeakyRelu", 1, 1, 1, leakyRelu},
       {"Mish", 18, 1, 1, mish},
-      {"PRelu", 7, 2, 2, pRelu},
-      {"Relu", 6, 1, 1, activation<graph::ReluOp>},
+      {"PRelu", 1, 2, 2, pRelu},
+      {"Relu", 1, 1, 1, activation<graph::ReluOp>},
       {"Selu", 6, 1, 1, selu},
       {"Shrink", 9, 1, 1, shrink},
-      {"Sigmoid", 6, 1, 1, activation<graph::SigmoidOp>},
+      {"Sigmoid", 1, 1, 1, activation<graph::SigmoidOp>},
       {"Softplus", 1, 1, 1, activation<graph::SoftplusOp>},
       {"Softsign", 1, 1, 1, softsign},
       {"SwiGLU", 28, 2, 2, swiglu},

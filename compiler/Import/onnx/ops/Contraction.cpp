@@ -216,7 +216,7 @@ ArrayRef<OpEntry> contractionOps() {
       {"Col2Im", 18, 3, 3, col2im},
       {"Conv", 1, 2, 3, conv},
       {"ConvTranspose", 1, 2, 3, convTranspose},
-      {"Gemm", 7, 2, 3, gemm},
+      {"Gemm", 1, 2, 3, gemm},
       {"MatMul", 1, 2, 2, matmul},
   };
   return entries;

@@ -17,8 +17,34 @@ template <typename OpTy> Results unary(NodeBuilder &b) {
   return {b.create<OpTy>({b.input(0)})};
 }
 
+/// The second operand of an op of two. Before operator set 7 it broadcasts if
+/// an attribute says so, and another one at which of the first one's dimensions
+/// it begins.
+Value secondOperand(NodeBuilder &b) {
+  Value x = b.input(0), y = b.input(1);
+  if (!x || !y || b.opset() >= 7 || !b.node.domain().empty())
+    return y;
+  if (b.intAttribute("broadcast", 0) == 0 && b.shape(x) != b.shape(y))
+    return b.fail("the shapes " + formatShape(b.shape(x)) + " and " +
+                  formatShape(b.shape(y)) +
+                  " differ, and there is no attribute broadcast = 1");
+  if (!b.hasAttribute("axis"))
+    return y;
+  auto axis = b.axis(b.intAttribute("axis", 0), b.rank(x));
+  if (!axis)
+    return {};
+  int64_t behind = b.rank(x) - *axis - b.rank(y);
+  if (behind < 0)
+    return b.fail(formatShape(b.shape(y)) + " does not fit into " +
+                  formatShape(b.shape(x)) + " from dimension " + Twine(*axis) +
+                  " on");
+  Ints shape(b.shape(y));
+  shape.append(behind, 1);
+  return b.reshape(y, shape);
+}
+
 template <typename OpTy> Results binary(NodeBuilder &b) {
-  return {b.create<OpTy>({b.input(0), b.input(1)})};
+  return {b.create<OpTy>({b.input(0), secondOperand(b)})};
 }
 
 /// Max, Min, Sum: any number of operands.
@@ -35,12 +61,14 @@ Results mean(NodeBuilder &b) {
 }
 
 template <graph::ComparePredicate predicate> Results compare(NodeBuilder &b) {
-  return {b.compare(predicate, b.input(0), b.input(1))};
+  return {b.compare(predicate, b.input(0), secondOperand(b))};
 }
 
 /// The exponent may have another type; the result has the base's.
 Results power(NodeBuilder &b) {
-  Value base = b.input(0), exponent = b.input(1);
+  Value base = b.input(0), exponent = secondOperand(b);
+  if (!exponent)
+    return {Value()};
   Type type = b.element(base), other = b.element(exponent);
   if (isa<IntegerType>(type) && isa<FloatType>(other))
     return {
@@ -155,6 +183,11 @@ Results bitCast(NodeBuilder &b) {
 /// The share that a Dropout drops in training; nothing, with an error, if it is
 /// not known or the node is to drop while the model is only run.
 std::optional<double> dropoutRatio(NodeBuilder &b) {
+  if (b.opset() < 7 && !b.intAttribute("is_test", 0) && !b.file.isTrained) {
+    b.fail("is_test = 0 is not supported in a model that is only run; export "
+           "it in its evaluation form, or compile it with --train");
+    return std::nullopt;
+  }
   if (b.opset() < 12)
     return b.floatAttribute("ratio", 0.5);
   std::optional<double> ratio = 0.5;
@@ -205,8 +238,8 @@ ArrayRef<OpEntry> elementwiseOps() {
       {"Abs", 1, 1, 1, unary<graph::AbsOp>},
       {"Acos", 1, 1, 1, unary<graph::AcosOp>},
       {"Acosh", 1, 1, 1, unary<graph::AcoshOp>},
-      {"Add", 7, 2, 2, binary<graph::AddOp>},
-      {"And", 7, 2, 2, binary<graph::AndOp>},
+      {"Add", 1, 2, 2, binary<graph::AddOp>},
+      {"And", 1, 2, 2, binary<graph::AndOp>},
       {"Asin", 1, 1, 1, unary<graph::AsinOp>},
       {"Asinh", 1, 1, 1, unary<graph::AsinhOp>},
       {"Atan", 1, 1, 1, unary<graph::AtanOp>},
@@ -220,44 +253,44 @@ ArrayRef<OpEntry> elementwiseOps() {
       {"Cast", 6, 1, 1, castTo},
       {"CastLike", 1, 2, 2, castLike},
       {"Ceil", 1, 1, 1, unary<graph::CeilOp>},
-      {"Clip", 6, 1, 3, clip},
+      {"Clip", 1, 1, 3, clip},
       {"Cos", 1, 1, 1, unary<graph::CosOp>},
       {"Cosh", 1, 1, 1, unary<graph::CoshOp>},
-      {"Div", 7, 2, 2, binary<graph::DivOp>},
-      {"Dropout", 7, 1, 3, dropout},
-      {"Equal", 7, 2, 2, compare<P::Equal>},
+      {"Div", 1, 2, 2, binary<graph::DivOp>},
+      {"Dropout", 1, 1, 3, dropout},
+      {"Equal", 1, 2, 2, compare<P::Equal>},
       {"Erf", 1, 1, 1, unary<graph::ErfOp>},
       {"Exp", 1, 1, 1, unary<graph::ExpOp>},
       {"Floor", 1, 1, 1, unary<graph::FloorOp>},
-      {"Greater", 7, 2, 2, compare<P::Greater>},
+      {"Greater", 1, 2, 2, compare<P::Greater>},
       {"GreaterOrEqual", 1, 2, 2, compare<P::GreaterEqual>},
       {"Identity", 1, 1, 1, identity},
       {"IsInf", 1, 1, 1, isInf},
       {"IsNaN", 1, 1, 1, unary<graph::IsNanOp>},
-      {"Less", 7, 2, 2, compare<P::Less>},
+      {"Less", 1, 2, 2, compare<P::Less>},
       {"LessOrEqual", 1, 2, 2, compare<P::LessEqual>},
       {"Log", 1, 1, 1, unary<graph::LogOp>},
-      {"Max", 6, 1, -1, variadic<graph::MaxOp>},
-      {"Mean", 6, 1, -1, mean},
-      {"Min", 6, 1, -1, variadic<graph::MinOp>},
+      {"Max", 1, 1, -1, variadic<graph::MaxOp>},
+      {"Mean", 1, 1, -1, mean},
+      {"Min", 1, 1, -1, variadic<graph::MinOp>},
       {"Mod", 1, 2, 2, modulo},
-      {"Mul", 7, 2, 2, binary<graph::MulOp>},
+      {"Mul", 1, 2, 2, binary<graph::MulOp>},
       {"Neg", 1, 1, 1, unary<graph::NegOp>},
       {"Not", 1, 1, 1, unary<graph::NotOp>},
-      {"Or", 7, 2, 2, binary<graph::OrOp>},
-      {"Pow", 7, 2, 2, power},
+      {"Or", 1, 2, 2, binary<graph::OrOp>},
+      {"Pow", 1, 2, 2, power},
       {"Reciprocal", 1, 1, 1, unary<graph::ReciprocalOp>},
       {"Round", 1, 1, 1, unary<graph::RoundOp>},
       {"Sign", 1, 1, 1, unary<graph::SignOp>},
       {"Sin", 1, 1, 1, unary<graph::SinOp>},
       {"Sinh", 1, 1, 1, unary<graph::SinhOp>},
       {"Sqrt", 1, 1, 1, unary<graph::SqrtOp>},
-      {"Sub", 7, 2, 2, binary<graph::SubOp>},
-      {"Sum", 6, 1, -1, variadic<graph::AddOp>},
+      {"Sub", 1, 2, 2, binary<graph::SubOp>},
+      {"Sum", 1, 1, -1, variadic<graph::AddOp>},
       {"Tan", 1, 1, 1, unary<graph::TanOp>},
       {"Tanh", 1, 1, 1, unary<graph::TanhOp>},
       {"Where", 1, 3, 3, choose},
-      {"Xor", 7, 2, 2, binary<graph::XorOp>},
+      {"Xor", 1, 2, 2, binary<graph::XorOp>},
   };
   return entries;
 }

@@ -14,12 +14,12 @@ namespace tinh::onnx {
 namespace {
 
 Results concat(NodeBuilder &b) {
-  if (!b.hasAttribute("axis"))
+  if (!b.hasAttribute("axis") && b.opset() >= 4)
     return {b.fail("attribute axis is missing")};
   SmallVector<Value> inputs = b.inputs();
   if (b.failed())
     return {Value()};
-  auto axis = b.axis(b.intAttribute("axis", 0), b.rank(inputs[0]));
+  auto axis = b.axis(b.intAttribute("axis", 1), b.rank(inputs[0]));
   if (!axis)
     return {Value()};
   if (inputs.size() == 1)
@@ -407,7 +407,7 @@ Results spaceToDepth(NodeBuilder &b) {
 ArrayRef<OpEntry> movementOps() {
   static const OpEntry entries[] = {
       {"CenterCropPad", 18, 2, 2, centerCropPad},
-      {"Concat", 4, 1, -1, concat},
+      {"Concat", 1, 1, -1, concat},
       {"DepthToSpace", 1, 1, 1, depthToSpace},
       {"Gather", 1, 2, 2, gather<graph::GatherOp>},
       {"GatherElements", 11, 2, 2, gather<graph::GatherElementsOp>},

@@ -88,7 +88,8 @@ double asWritten(double value) {
 
 Results batchNorm(NodeBuilder &b) {
   Value x = b.input(0);
-  bool training = b.intAttribute("training_mode", 0);
+  bool training = b.opset() < 7 ? !b.intAttribute("is_test", 0)
+                                : b.intAttribute("training_mode", 0);
   if (training && !b.file.isTrained)
     return batchNormInTraining(b);
   if (b.opset() < 9 && b.intAttribute("spatial", 1) == 0)
@@ -234,9 +235,9 @@ Results meanVariance(NodeBuilder &b) {
 
 ArrayRef<OpEntry> normalizationOps() {
   static const OpEntry entries[] = {
-      {"BatchNormalization", 7, 5, 5, batchNorm},
+      {"BatchNormalization", 1, 5, 5, batchNorm},
       {"GroupNormalization", 18, 3, 3, groupNorm},
-      {"InstanceNormalization", 6, 3, 3, instanceNorm},
+      {"InstanceNormalization", 1, 3, 3, instanceNorm},
       {"LRN", 1, 1, 1, lrn},
       // ONNX Runtime writes it into models of older operator sets, too.
       {"LayerNormalization", 1, 2, 3, layerNormalization},

@@ -326,7 +326,7 @@ Value averagePool(NodeBuilder &b, Value x) {
 ArrayRef<OpEntry> poolingOps() {
   using K = graph::ReduceKind;
   static const OpEntry entries[] = {
-      {"AveragePool", 7, 1, 1, averagePoolNode},
+      {"AveragePool", 1, 1, 1, averagePoolNode},
       {"GlobalAveragePool", 1, 1, 1, globalPool<K::Mean>},
       {"GlobalLpPool", 2, 1, 1, globalLpPool},
       {"GlobalMaxPool", 1, 1, 1, globalPool<K::Max>},

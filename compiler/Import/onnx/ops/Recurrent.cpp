@@ -451,9 +451,9 @@ Results gru(NodeBuilder &b) {
 
 ArrayRef<OpEntry> recurrentOps() {
   static const OpEntry entries[] = {
-      {"GRU", 7, 3, 6, gru},
-      {"LSTM", 7, 3, 8, lstm},
-      {"RNN", 7, 3, 6, rnn},
+      {"GRU", 1, 3, 6, gru},
+      {"LSTM", 1, 3, 8, lstm},
+      {"RNN", 1, 3, 6, rnn},
   };
   return entries;
 }

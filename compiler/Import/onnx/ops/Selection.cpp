@@ -205,7 +205,7 @@ ArrayRef<OpEntry> selectionOps() {
       {"Compress", 9, 2, 2, compress},
       {"NonZero", 9, 1, 1, nonZero},
       {"ReverseSequence", 10, 2, 2, reverseSequence},
-      {"TopK", 7, 1, 2, topK},
+      {"TopK", 1, 1, 2, topK},
       {"Unique", 11, 1, 1, unique},
   };
   return entries;

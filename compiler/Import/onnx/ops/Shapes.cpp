@@ -16,8 +16,12 @@ namespace {
 /// 0 keeps the input's extent (unless allowzero), -1 is what remains.
 Results reshape(NodeBuilder &b) {
   Value x = b.input(0);
-  auto wanted = b.ints(1, "the shape");
-  if (!wanted)
+  std::optional<Ints> wanted;
+  if (b.opset() < 5)
+    wanted = b.intsAttribute("shape");
+  else
+    wanted = b.ints(1, "the shape");
+  if (!wanted || b.failed())
     return {Value()};
   bool keepZero = b.opset() >= 14 && b.intAttribute("allowzero", 0);
   ArrayRef<int64_t> from = b.shape(x);
@@ -192,10 +196,10 @@ Results transpose(NodeBuilder &b) {
 ArrayRef<OpEntry> shapeOps() {
   static const OpEntry entries[] = {
       {"Expand", 8, 2, 2, expand},       {"Flatten", 1, 1, 1, flatten},
-      {"Reshape", 5, 2, 2, reshape},     {"Shape", 1, 1, 1, shapeOf},
-      {"Size", 1, 1, 1, sizeOf},         {"Squeeze", 1, 1, 2, squeeze},
-      {"Tile", 6, 2, 2, tile},           {"Transpose", 1, 1, 1, transpose},
-      {"Unsqueeze", 1, 1, 2, unsqueeze},
+      {"Reshape", 1, 1, 1, reshape},     {"Reshape", 5, 2, 2, reshape},
+      {"Shape", 1, 1, 1, shapeOf},       {"Size", 1, 1, 1, sizeOf},
+      {"Squeeze", 1, 1, 2, squeeze},     {"Tile", 6, 2, 2, tile},
+      {"Transpose", 1, 1, 1, transpose}, {"Unsqueeze", 1, 1, 2, unsqueeze},
   };
   return entries;
 }
