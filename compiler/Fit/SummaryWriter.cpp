@@ -8,6 +8,7 @@
 #include "tinh/summary_writer.h"
 
 #include "compiler/Fit/events.pb.h"
+#include "compiler/Support/Files.h"
 
 #include <nlohmann/json.hpp>
 
@@ -243,8 +244,12 @@ private:
 } // namespace
 
 void SummaryWriter::add_graph(const std::string &path) {
-  std::ifstream file(path);
-  nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  auto file = readRegularFile(path);
+  if (!file)
+    throw Error(TINH_INVALID_ARGUMENT, "cannot read '" + path + "': " +
+                                           llvm::toString(file.takeError()));
+  nlohmann::json json =
+      nlohmann::json::parse((*file)->getBuffer(), nullptr, false);
   if (!json.is_object() || !json.contains("nodes"))
     throw Error(TINH_INVALID_ARGUMENT,
                 "'" + path + "' is no model in Tinh's JSON format");

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Report/Recorder.h"
 
+#include "compiler/Import/json/Attributes.h"
 #include "compiler/Support/NodeNames.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
@@ -67,11 +68,19 @@ std::string describeArgument(func::FuncOp function, BlockArgument argument) {
   return described(name, argument.getType());
 }
 
-/// As in IR, but for the types of numbers.
-std::string textOf(Attribute attribute) {
+/// As in IR, but for the types of numbers, and with the names of choices.
+std::string textOf(Operation *op, NamedAttribute named) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute)) {
+  Attribute attribute = named.getValue();
+  auto integer = dyn_cast<IntegerAttr>(attribute);
+  StringRef choice =
+      integer && isa<graph::GraphDialect>(op->getDialect())
+          ? json::choiceName(op->getName(), named.getName(), integer.getInt())
+          : "";
+  if (!choice.empty()) {
+    stream << choice;
+  } else if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute)) {
     stream << "[";
     llvm::interleaveComma(list.asArrayRef(), stream);
     stream << "]";
@@ -97,7 +106,7 @@ std::string attributesOf(Operation *op) {
         stream << attribute.getName().getValue();
         if (isa<UnitAttr>(attribute.getValue()))
           return;
-        std::string value = textOf(attribute.getValue());
+        std::string value = textOf(op, attribute);
         constexpr size_t kLongest = 200;
         stream << " = " << (value.size() > kLongest ? "…" : value);
       },

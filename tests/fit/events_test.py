@@ -6,6 +6,7 @@
 usage: events_test.py WRITE_EVENTS MODEL.json
 """
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -71,6 +72,11 @@ class EventsTest(unittest.TestCase):
         written = self.write(self.folder.name, __file__)
         self.assertEqual(written.returncode, 1)
         self.assertIn("no model in Tinh's JSON format", written.stderr)
+        pipe = pathlib.Path(self.folder.name) / "pipe"
+        os.mkfifo(pipe)
+        written = self.write(self.folder.name, pipe)
+        self.assertEqual(written.returncode, 1)
+        self.assertIn(f"'{pipe}': it is not a regular file but a pipe", written.stderr)
 
 
 if __name__ == "__main__":

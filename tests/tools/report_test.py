@@ -137,6 +137,18 @@ class ReportTest(tool_test.ToolTest):
         self.assertEqual(main["steps"][1]["reads"], [0])
         self.assertEqual(main["inputs"], [{"name": "x", "type": "8x100xf32"}])
 
+    def test_choices_have_their_names(self):
+        text = """
+            func.func @main(%x: tensor<8x16xf32> {graph.name = "x"})
+                -> (tensor<8x1xf32> {graph.name = "y"}) {
+              %y = graph.reduce max %x axes [1] keepdims
+                : tensor<8x16xf32> -> tensor<8x1xf32>
+              return %y : tensor<8x1xf32>
+            }"""
+        (main,) = self.compile_with_page(text)[2]["functions"]
+        (attributes,) = [o["attributes"] for o in main["ops"] if o["op"] == "reduce"]
+        self.assertIn("kind = max", attributes)
+
     def test_kernels_have_their_code(self):
         _, _, data = self.compile_with_page(two_layer(), "--no-cache")
         kernel = data["kernels"]["matmul_add_relu_0"]
