@@ -143,24 +143,26 @@ def difference(case, got):
     return None
 
 
-def agree(case, a, b):
-    """Whether results agree as well as the case asks for, or as their type allows.
+def tolerances(case, expected):
+    """rtol and atol, as the case asks for, or as the type of its floats allows.
 
     Two results of 16 bits may be two neighbours apart, as intermediate ones are
     rounded in other places; and what is expected has errors of its own, which
-    show where sums cancel. Floats of 8 bits are rounded once."""
+    show where sums cancel."""
+    eps = float(ml_dtypes.finfo(expected.dtype).eps)
+    expected = expected.astype(np.float64)
+    largest = np.abs(expected[np.isfinite(expected)]).max(initial=0)
+    if eps < 1e-6:
+        return case.rtol, max(case.atol, eps * largest)
+    return max(case.rtol, 2 * eps), case.atol
+
+
+def agree(case, a, b):
+    """Whether results agree. Floats of 8 bits are rounded once."""
     if a.dtype.kind in "biu":
         return np.array_equal(a, b)
     if a.dtype.itemsize == 1:
         return np.array_equal(a.astype(np.float32), b.astype(np.float32), equal_nan=True)
-    eps = float(ml_dtypes.finfo(a.dtype).eps)
+    rtol, atol = tolerances(case, b)
     a, b = a.astype(np.float64), b.astype(np.float64)
-    is_wide = eps < 1e-6
-    largest = np.abs(b[np.isfinite(b)]).max(initial=0)
-    return np.allclose(
-        a,
-        b,
-        rtol=case.rtol if is_wide else max(case.rtol, 2 * eps),
-        atol=max(case.atol, eps * largest) if is_wide else case.atol,
-        equal_nan=True,
-    )
+    return np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
