@@ -63,6 +63,7 @@ llvm::ArrayRef<OpEntry> shapeOps();
 llvm::ArrayRef<OpEntry> signalOps();
 llvm::ArrayRef<OpEntry> stateOps();
 llvm::ArrayRef<OpEntry> treeOps();
+llvm::ArrayRef<OpEntry> vectorizerOps();
 
 /// How to build an op of an operator set; null if it is not supported.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name,
