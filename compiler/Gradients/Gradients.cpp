@@ -15,7 +15,7 @@ namespace tinh::gradients {
 
 bool isDifferentiable(Type type) {
   Type element = getElementTypeOrSelf(type);
-  return isa<FloatType>(element) && !graph::isFloat8(element);
+  return isa<FloatType>(element) && !graph::isStorageFloat(element);
 }
 
 Value addGradients(OpBuilder &builder, Location location, Value a, Value b) {

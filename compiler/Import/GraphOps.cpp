@@ -113,7 +113,19 @@ Value GraphOps::cast(Value x, Type to, bool saturate) {
   if (!x || !to || element(x) == to)
     return x;
   SmallVector<NamedAttribute, 1> attributes;
-  if (saturate && graph::isFloat8(to))
+  if (saturate && graph::isStorageFloat(to))
+    attributes.push_back(attr("saturate", graph.raw().getUnitAttr()));
+  return create<graph::CastOp>({x}, attributes,
+                               RankedTensorType::get(shape(x), to));
+}
+
+Value GraphOps::castToPower(Value x, graph::Rounding rounding, bool saturate) {
+  Type to = Float8E8M0FNUType::get(graph.context());
+  if (!x || element(x) == to)
+    return x;
+  SmallVector<NamedAttribute, 2> attributes = {
+      attr("rounding", graph::RoundingAttr::get(graph.context(), rounding))};
+  if (saturate)
     attributes.push_back(attr("saturate", graph.raw().getUnitAttr()));
   return create<graph::CastOp>({x}, attributes,
                                RankedTensorType::get(shape(x), to));

@@ -78,8 +78,12 @@ public:
   mlir::Value constantFloats(mlir::Type element, llvm::ArrayRef<int64_t> shape,
                              llvm::ArrayRef<double> values);
 
-  /// With `saturate`, what is beyond the range of a float of 8 bits is limited.
+  /// With `saturate`, what is beyond the range of a float of 8 or 4 bits is
+  /// limited.
   mlir::Value cast(mlir::Value x, mlir::Type element, bool saturate = false);
+  /// The same to f8E8M0FNU, rounded in a direction.
+  mlir::Value castToPower(mlir::Value x, graph::Rounding rounding,
+                          bool saturate);
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
   mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape);
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);

@@ -30,6 +30,10 @@ tinh_dtype_t dtypeOf(Type type) {
     return TINH_DTYPE_F8E5M2;
   if (isa<Float8E5M2FNUZType>(type))
     return TINH_DTYPE_F8E5M2FNUZ;
+  if (isa<Float8E8M0FNUType>(type))
+    return TINH_DTYPE_F8E8M0FNU;
+  if (isa<Float4E2M1FNType>(type))
+    return TINH_DTYPE_F4E2M1FN;
   bool isUnsigned = type.isUnsignedInteger();
   switch (type.getIntOrFloatBitWidth()) {
   case 1:
@@ -82,6 +86,10 @@ Type elementType(MLIRContext *context, tinh_dtype_t dtype) {
     return Float8E5M2Type::get(context);
   case TINH_DTYPE_F8E5M2FNUZ:
     return Float8E5M2FNUZType::get(context);
+  case TINH_DTYPE_F8E8M0FNU:
+    return Float8E8M0FNUType::get(context);
+  case TINH_DTYPE_F4E2M1FN:
+    return Float4E2M1FNType::get(context);
   case TINH_DTYPE_F32:
     return Float32Type::get(context);
   case TINH_DTYPE_F64:

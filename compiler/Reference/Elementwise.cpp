@@ -260,9 +260,15 @@ Tensor convert(CastOp op, const Tensor &x) {
     else
       y.integers[i] = toBool ? x.floats[i] != 0 : truncate(x.floats[i]);
   }
-  if (op.getSaturate())
+  if (isa<Float8E8M0FNUType>(y.element()))
+    roundToPowers(y, op.getRounding(), op.getSaturate());
+  else if (op.getSaturate())
     limitElements(y);
   return y;
+}
+
+Tensor bitcast(BitcastOp op, const Tensor &x) {
+  return fromBytes(op.getType(), toBytes(x));
 }
 
 Tensor testFloats(Operation *op, const Tensor &x) {
@@ -283,6 +289,8 @@ std::optional<Tensor> evaluateElementwise(Operation *op, Operands in) {
     return testFloats(op, *in[0]);
   if (auto conversion = dyn_cast<CastOp>(op))
     return convert(conversion, *in[0]);
+  if (auto bits = dyn_cast<BitcastOp>(op))
+    return bitcast(bits, *in[0]);
   if (auto choice = dyn_cast<WhereOp>(op))
     return in[1]->isFloat() ? where<double>(choice, in)
                             : where<Integer>(choice, in);

@@ -70,15 +70,19 @@ static Tensor unpackInt4(UnpackInt4Op op, Operands in) {
   AxisView bytes(in[0]->shape(), op.getAxis()),
       numbers(y.shape(), op.getAxis());
   bool isUnsigned = y.element().isUnsignedInteger();
+  std::vector<char> f4(y.isFloat() ? y.size() : 0);
   for (int64_t o = 0; o < numbers.outer; ++o)
     for (int64_t i = 0; i < numbers.extent; ++i)
       for (int64_t rest = 0; rest < numbers.inner; ++rest) {
         Integer byte = in[0]->integers[bytes.at(o, i / 2, rest)];
         Integer bits = (i % 2 ? byte >> 4 : byte) & 15;
-        y.integers[numbers.at(o, i, rest)] =
-            bits >= 8 && !isUnsigned ? bits - 16 : bits;
+        if (y.isFloat())
+          f4[numbers.at(o, i, rest)] = static_cast<char>(bits);
+        else
+          y.integers[numbers.at(o, i, rest)] =
+              bits >= 8 && !isUnsigned ? bits - 16 : bits;
       }
-  return y;
+  return y.isFloat() ? fromBytes(y.type, f4) : y;
 }
 
 std::optional<Tensor> evaluateQuantization(Operation *op, Operands in) {

@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Reference/Tensor.h"
 
-#include "dialects/graph/Graph.h"
-
 #include <cmath>
 #include <cstring>
 
@@ -27,9 +25,15 @@ Tensor::Tensor(Type tensorType) : type(cast<RankedTensorType>(tensorType)) {
 // Element types
 //===----------------------------------------------------------------------===//
 
+/// A number that f4E2M1FN, which has no NaN and no infinities, has a neighbour
+/// of.
+static double limitToF4(double x) {
+  return std::isnan(x) ? 0 : std::clamp(x, -6.0, 6.0);
+}
+
 /// The nearest value of a type that C++ has no name for.
 static double roundFloat(double x, FloatType type) {
-  APFloat value(x);
+  APFloat value(isa<Float4E2M1FNType>(type) ? limitToF4(x) : x);
   bool loses;
   value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
   value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
@@ -68,6 +72,32 @@ void limitElements(Tensor &x) {
     value = std::clamp(value, -largest, largest);
 }
 
+/// The nearest power of two, halves up, or the one that is not less or not
+/// larger; NaN if there is none in f8E8M0FNU.
+static double roundToPower(float x, graph::Rounding rounding, bool saturate) {
+  constexpr int kLargest = 127;
+  if (std::isnan(x) || x < 0)
+    return NAN;
+  if (x < 0x1p-127F)
+    return saturate ? 0x1p-127 : NAN;
+  if (std::isinf(x))
+    return saturate ? std::ldexp(1, kLargest) : NAN;
+  int exponent = std::ilogb(x);
+  double fraction = std::ldexp(static_cast<double>(x), -exponent); // From 1.
+  if (rounding == graph::Rounding::Up)
+    exponent += fraction > 1;
+  else if (rounding == graph::Rounding::Nearest)
+    exponent += fraction >= 1.5;
+  if (exponent > kLargest && !saturate)
+    return NAN;
+  return std::ldexp(1, std::min(exponent, kLargest));
+}
+
+void roundToPowers(Tensor &x, graph::Rounding rounding, bool saturate) {
+  for (double &value : x.floats)
+    value = roundToPower(static_cast<float>(value), rounding, saturate);
+}
+
 //===----------------------------------------------------------------------===//
 // Bytes
 //===----------------------------------------------------------------------===//
@@ -87,9 +117,10 @@ static void readNarrow(ArrayRef<char> bytes, Tensor &x) {
   const auto &semantics = cast<FloatType>(x.element()).getFloatSemantics();
   std::vector<Integer> bits(x.floats.size());
   read<Bits>(bytes, bits);
+  unsigned width = APFloat::semanticsSizeInBits(semantics);
   for (size_t i = 0; i < bits.size(); ++i) {
-    APFloat value(semantics,
-                  APInt(8 * sizeof(Bits), static_cast<uint64_t>(bits[i])));
+    APFloat value(semantics, APInt(width, static_cast<uint64_t>(bits[i]),
+                                   /*isSigned=*/false, /*implicitTrunc=*/true));
     bool loses;
     value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
     x.floats[i] = value.convertToDouble();
@@ -105,7 +136,7 @@ Tensor fromBytes(RankedTensorType type, ArrayRef<char> bytes) {
     read<float>(bytes, x.floats);
   else if (element.isF64())
     read<double>(bytes, x.floats);
-  else if (x.isFloat() && width == 8)
+  else if (x.isFloat() && width <= 8)
     readNarrow<uint8_t>(bytes, x);
   else if (x.isFloat())
     readNarrow<uint16_t>(bytes, x);
@@ -123,7 +154,7 @@ Tensor fromBytes(RankedTensorType type, ArrayRef<char> bytes) {
 
 /// The element's bits.
 static uint64_t encode(double x, FloatType type) {
-  APFloat value(x);
+  APFloat value(isa<Float4E2M1FNType>(type) ? limitToF4(x) : x);
   bool loses;
   value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
   return value.bitcastToAPInt().getZExtValue();

@@ -14,6 +14,8 @@
 #ifndef TINH_COMPILER_REFERENCE_TENSOR_H
 #define TINH_COMPILER_REFERENCE_TENSOR_H
 
+#include "dialects/graph/Graph.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -72,6 +74,9 @@ void roundElements(Tensor &x);
 
 /// Limits floats to the finite ones of the element type; NaN stays.
 void limitElements(Tensor &x);
+
+/// Makes of floats, as f32, the powers of two that f8E8M0FNU has, or NaN.
+void roundToPowers(Tensor &x, graph::Rounding rounding, bool saturate);
 
 /// From and to dense row-major little-endian elements, a boolean in a byte:
 /// the form of the runtime's buffers.

@@ -152,7 +152,9 @@ bool isOfBytes(Operation *op) {
 bool isWidening(graph::CastOp cast) {
   auto from = dyn_cast<FloatType>(tensorType(cast.getX()).getElementType());
   auto to = dyn_cast<FloatType>(tensorType(cast.getY()).getElementType());
-  return from && to && from.getWidth() < to.getWidth();
+  return from && to && from.getWidth() < to.getWidth() &&
+         APFloat::isRepresentableBy(from.getFloatSemantics(),
+                                    to.getFloatSemantics());
 }
 
 Value reshapeTo(OpBuilder &builder, Location location, Value value,

@@ -187,9 +187,9 @@ LogicalResult inferResults(Operation *op, SmallVectorImpl<Type> &types,
     type = adaptReshape(reshape);
   else if (auto broadcast = dyn_cast<BroadcastOp>(op))
     type = adaptBroadcast(broadcast);
-  else if (auto cast = dyn_cast<CastOp>(op))
-    type = RankedTensorType::get(tensorType(cast.getX()).getShape(),
-                                 tensorType(cast.getY()).getElementType());
+  else if (isa<CastOp, BitcastOp>(op))
+    type = RankedTensorType::get(tensorType(op->getOperand(0)).getShape(),
+                                 tensorType(op->getResult(0)).getElementType());
   else {
     llvm::append_range(types, op->getResultTypes());
     return success();

@@ -52,11 +52,13 @@ bool readsFloats(MatmulOp op) {
 }
 
 /// Whether products make floats of what `dequantize` reads: bytes, those of
-/// 8-bit floats without a zero point.
+/// 8-bit floats without a zero point. Of 4-bit floats, floats are made once.
 bool isOfWeights(DequantizeOp dequantize) {
   Value zero = dequantize.getZeroPoint();
-  bool isFloat = isFloat8(tensorType(dequantize.getX()).getElementType());
-  return isOfBytes(dequantize) && (!isFloat || !zero || isSplatOf(zero, 0));
+  Type element = tensorType(dequantize.getX()).getElementType();
+  bool isFloat = isStorageFloat(element);
+  return isOfBytes(dequantize) && !isa<Float4E2M1FNType>(element) &&
+         (!isFloat || !zero || isSplatOf(zero, 0));
 }
 
 /// Whether numbers are whole words of 32 bits along the depth, and vectors of

@@ -51,8 +51,8 @@ Classes makeClasses() {
       ScatterElementsOp, ScatterNdOp,
       // What gives or takes no floats, or says what precision it has.
       NotOp, AndOp, OrOp, XorOp, ShiftLeftOp, ShiftRightOp, CompareOp, IsNanOp,
-      IsInfOp, ArgmaxOp, ArgminOp, IotaOp, ConstantOp, CastOp, QuantizeOp,
-      DequantizeOp, UnpackInt4Op, CustomGradientOp,
+      IsInfOp, ArgmaxOp, ArgminOp, IotaOp, ConstantOp, CastOp, BitcastOp,
+      QuantizeOp, DequantizeOp, UnpackInt4Op, CustomGradientOp,
       // What regions carry and hand on; ops in them have classes of their own.
       IfOp, WhileOp, ScanOp, YieldOp, ConditionOp>(classes,
                                                    PrecisionClass::Full);

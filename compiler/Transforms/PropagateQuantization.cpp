@@ -55,7 +55,7 @@ struct Range {
   double least, largest, scale;
 };
 template <typename Op> std::optional<Range> rangeOf(Op op, Value integers) {
-  if (isFloat8(tensorType(integers).getElementType()))
+  if (isStorageFloat(tensorType(integers).getElementType()))
     return std::nullopt;
   std::optional<double> scale = splatValue(op.getScale()), zero = 0;
   if (op.getZeroPoint())
@@ -74,7 +74,7 @@ LogicalResult dropRequantize(QuantizeOp op, PatternRewriter &rewriter) {
   auto from = op.getX().getDefiningOp<DequantizeOp>();
   // Of floats of 8 bits, infinities would become finite.
   if (!from || from.getX().getType() != op.getType() ||
-      isFloat8(tensorType(op.getY()).getElementType()) ||
+      isStorageFloat(tensorType(op.getY()).getElementType()) ||
       !haveSameScale(from, op))
     return failure();
   rewriter.replaceOp(op, from.getX());

@@ -38,7 +38,7 @@ bool roundInRegisters(DequantizeOp op) {
     return zeroPoint ? splatValue(zeroPoint) : 0;
   };
   if (!quantize || !quantize->hasOneUse() || !op->getParentOfType<KernelOp>() ||
-      isFloat8(getElementTypeOrSelf(quantize.getY())) ||
+      isStorageFloat(getElementTypeOrSelf(quantize.getY())) ||
       getElementTypeOrSelf(quantize.getX()) != getElementTypeOrSelf(op.getY()))
     return false;
   std::optional<double> scale = splatValue(quantize.getScale()),

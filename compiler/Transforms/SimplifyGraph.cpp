@@ -123,6 +123,20 @@ LogicalResult dropCastAndBack(CastOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// Bits as the type that they have, and bits of bits.
+LogicalResult simplifyBitcast(BitcastOp op, PatternRewriter &rewriter) {
+  Value x = op.getX();
+  if (x.getType() == op.getType()) {
+    rewriter.replaceOp(op, x);
+    return success();
+  }
+  auto inner = x.getDefiningOp<BitcastOp>();
+  if (!inner)
+    return failure();
+  rewriter.replaceOpWithNewOp<BitcastOp>(op, op.getType(), inner.getX());
+  return success();
+}
+
 LogicalResult dropDoubleNot(NotOp op, PatternRewriter &rewriter) {
   auto inner = op.getX().getDefiningOp<NotOp>();
   if (!inner)
@@ -436,6 +450,7 @@ static void populatePatterns(RewritePatternSet &patterns) {
   patterns.add(+simplifyWhere);
   patterns.add(+dropCast);
   patterns.add(+dropCastAndBack);
+  patterns.add(+simplifyBitcast);
   patterns.add(+dropDoubleNot);
   patterns.add<NarrowOperands>(context);
   populateConvPatterns(patterns);

@@ -64,13 +64,28 @@ Type withElement(Value x, Type element) {
 
 LogicalResult CastOp::verify() {
   Type from = getElementTypeOrSelf(getX()), to = getElementTypeOrSelf(getY());
-  if (getSaturate() && !isFloat8(to))
-    return emitOpError("only casts to floats of 8 bits saturate, found ") << to;
-  if (getContract() && (isFloat8(from) || isFloat8(to)))
+  if (getSaturate() && !isStorageFloat(to))
+    return emitOpError("only casts to floats of 8 or 4 bits saturate, found ")
+           << to;
+  if (getRounding() != Rounding::Nearest && !isa<Float8E8M0FNUType>(to))
+    return emitOpError("only casts to f8E8M0FNU round ")
+           << stringifyRounding(getRounding()) << ", found " << to;
+  if (getContract() && (isStorageFloat(from) || isStorageFloat(to)))
     return emitOpError(
-               "floats of 8 bits are rounded where they are made, found "
+               "floats of 8 and 4 bits are rounded where they are made, found "
                "a cast from ")
            << from << " to " << to << " that may contract";
+  return success();
+}
+
+LogicalResult BitcastOp::verify() {
+  Type from = getElementTypeOrSelf(getX()), to = getElementTypeOrSelf(getY());
+  if (from.isInteger(1) || to.isInteger(1))
+    return emitOpError("booleans have no bits to read, found ")
+           << from << " and " << to << "; a cast converts them";
+  if (from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+    return emitOpError("expected element types of as many bits, found ")
+           << from << " and " << to;
   return success();
 }
 

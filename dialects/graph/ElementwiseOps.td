@@ -85,6 +85,14 @@ class Graph_FloatTestOp<string mnemonic, string what>
 def Graph_IsNanOp : Graph_FloatTestOp<"isnan", "NaN">;
 def Graph_IsInfOp : Graph_FloatTestOp<"isinf", "an infinity">;
 
+def Graph_Rounding : I32EnumAttr<"Rounding", "direction to round in", [
+    I32EnumAttrCase<"Nearest", 0, "nearest">,
+    I32EnumAttrCase<"Up", 1, "up">,
+    I32EnumAttrCase<"Down", 2, "down">
+  ]> {
+  let cppNamespace = "::tinh::graph";
+}
+
 def Graph_CastOp : Graph_Op<"cast", [Pure, Graph_ElementwiseTrait,
     SameOperandsAndResultShape]> {
   let summary = "Element type conversion";
@@ -95,22 +103,45 @@ def Graph_CastOp : Graph_Op<"cast", [Pure, Graph_ElementwiseTrait,
 
     To a float of 8 bits rounds to the nearest, halves to even; what is beyond
     its range, infinities among it, becomes infinite, or NaN in a type that has no
-    infinities, and with `saturate` the number next to it.
+    infinities, and with `saturate` the number next to it. f4E2M1FN has neither:
+    what is beyond becomes the number next to it anyway, and NaN becomes 0.
+
+    f8E8M0FNU has the powers of two from 2^-127 to 2^127, and NaN. A cast to it
+    rounds to the nearest, halves up, or as `rounding` says, what is an f32 or
+    becomes one first. 0, and what is less than 2^-127 otherwise, becomes NaN, with
+    `saturate` 2^-127; negative numbers become NaN.
 
     With `contract`, from float to float, a kernel rounds where it stores the
     result: a cast to a narrower float and one back may give `x` within it.
 
     Example: `%y = graph.cast %x : tensor<2xi64> to tensor<2xf32>`
   }];
-  let arguments = (ins Graph_Tensor:$x, UnitAttr:$contract, UnitAttr:$saturate);
+  let arguments = (ins Graph_Tensor:$x, UnitAttr:$contract, UnitAttr:$saturate,
+      DefaultValuedAttr<Graph_Rounding, "Rounding::Nearest">:$rounding);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{
-    $x (`contract` $contract^)? (`saturate` $saturate^)? attr-dict
-    `:` type($x) `to` type($y)
+    $x (`contract` $contract^)? (`saturate` $saturate^)?
+    (`rounding` $rounding^)? attr-dict `:` type($x) `to` type($y)
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$y, "::mlir::Value":$x), [{
-    build($_builder, $_state, y, x, /*contract=*/false, /*saturate=*/false);
+    build($_builder, $_state, y, x, /*contract=*/false, /*saturate=*/false,
+          Rounding::Nearest);
   }]>];
+  let hasVerifier = 1;
+}
+
+def Graph_BitcastOp : Graph_Op<"bitcast", [Pure, Graph_ElementwiseTrait,
+    SameOperandsAndResultShape]> {
+  let summary = "The same bits as another element type";
+  let description = [{
+    y has the bits of x, whose element type has as many. Booleans have no bits to
+    read: a `cast` makes integers of them.
+
+    Example: `%y = graph.bitcast %x : tensor<2xf32> to tensor<2xi32>`
+  }];
+  let arguments = (ins Graph_Tensor:$x);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
   let hasVerifier = 1;
 }
 

@@ -139,15 +139,16 @@ mlir::LogicalResult checkAxis(std::optional<mlir::Location> loc,
                               llvm::StringRef op, mlir::RankedTensorType x,
                               int64_t axis);
 
-/// Whether an element is a float of 8 bits, which is for storage: kernels
+/// Whether an element is a float of 8 or 4 bits, which is for storage: kernels
 /// compute on what it is converted to.
-bool isFloat8(mlir::Type element);
+bool isStorageFloat(mlir::Type element);
 
 /// `type` (an element or a tensor of them) as kernels have it: integers without
-/// a sign, and floats of 8 bits as their bits.
+/// a sign, and floats for storage as bytes of their bits.
 mlir::Type storageType(mlir::Type type);
 
-/// The bytes of one element in memory: a boolean takes one.
+/// The bytes of one element in memory: a boolean, or a float of 4 bits, takes
+/// one.
 int64_t elementSize(mlir::Type elementType);
 
 /// The bytes of a tensor's elements, dense.

@@ -24,10 +24,10 @@ def Graph_Dialect : Dialect {
     Models in this dialect are `func.func`s whose arguments and results carry
     their names in a `graph.name` attribute. Every tensor has a static shape.
     Element types are f64 f32 f16 bf16, the signless integers i8 … i64 (signed),
-    ui8 … ui64, and i1 for booleans (a byte in memory). Floats of 8 bits,
-    f8E4M3FN f8E4M3FNUZ f8E5M2 f8E5M2FNUZ, are for storage: what moves elements
-    takes them, `cast`, `quantize` and `dequantize` convert them, nothing else
-    computes with them. Binary and ternary element-wise ops broadcast as NumPy
+    ui8 … ui64, and i1 for booleans (a byte in memory). Floats of 8 and 4 bits,
+    f8E4M3FN f8E4M3FNUZ f8E5M2 f8E5M2FNUZ f8E8M0FNU and f4E2M1FN (in the low half
+    of a byte), are for storage: what moves elements takes them, `cast`, `quantize`
+    and `dequantize` convert them, nothing else computes with them. Binary and ternary element-wise ops broadcast as NumPy
     does; apart from that there are no implicit conversions. A location names the
     model's node: `loc("Conv_12")`.
   }];
@@ -41,8 +41,9 @@ def Graph_Dialect : Dialect {
 // The element types of the dialect.
 def Graph_Number : AnyTypeOf<[F64, F32, F16, BF16, I1, I8, I16, I32, I64,
                               UI8, UI16, UI32, UI64]>;
-def Graph_Float8 : AnyTypeOf<[F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ]>;
-def Graph_Element : AnyTypeOf<[Graph_Number, Graph_Float8]>;
+def Graph_StorageFloat : AnyTypeOf<[F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ,
+                                    F8E8M0FNU, F4E2M1FN]>;
+def Graph_Element : AnyTypeOf<[Graph_Number, Graph_StorageFloat]>;
 def Graph_Float : AnyTypeOf<[F64, F32, F16, BF16]>;
 def Graph_Index : AnyTypeOf<[I32, I64]>;
 
@@ -52,7 +53,7 @@ class Graph_TensorOf<list<Type> elements, string what>
 }
 def Graph_Tensor : Graph_TensorOf<[Graph_Element], "any element type">;
 def Graph_NumberTensor : Graph_TensorOf<[Graph_Number],
-    "numbers to compute with (of f8, which is for storage, a cast makes some)">;
+    "numbers to compute with (of f8 and f4, which are for storage, a cast makes some)">;
 def Graph_FloatTensor : Graph_TensorOf<[Graph_Float], "f64, f32, f16 or bf16">;
 def Graph_BoolTensor : Graph_TensorOf<[I1], "booleans">;
 def Graph_IndexTensor : Graph_TensorOf<[Graph_Index], "i32 or i64">;

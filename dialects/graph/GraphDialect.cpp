@@ -115,21 +115,23 @@ LogicalResult checkAxis(std::optional<Location> loc, StringRef op,
                            " is outside the dimensions of ", shapeToString(x));
 }
 
-bool isFloat8(Type element) {
+bool isStorageFloat(Type element) {
   return isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
-             Float8E5M2FNUZType>(element);
+             Float8E5M2FNUZType, Float8E8M0FNUType, Float4E2M1FNType>(element);
 }
 
 Type storageType(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor.clone(storageType(tensor.getElementType()));
-  if (isa<IntegerType>(type) || isFloat8(type))
+  if (isStorageFloat(type))
+    return IntegerType::get(type.getContext(), 8);
+  if (isa<IntegerType>(type))
     return IntegerType::get(type.getContext(), type.getIntOrFloatBitWidth());
   return type;
 }
 
 int64_t elementSize(Type type) {
-  return type.isInteger(1) ? 1 : type.getIntOrFloatBitWidth() / 8;
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
 }
 
 int64_t tensorSize(Type type) {

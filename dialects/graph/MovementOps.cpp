@@ -338,7 +338,7 @@ LogicalResult inferScatter(std::optional<Location> loc, StringRef op,
     return emitOptionalError(loc, op, ": updates must be ",
                              shapeToString(*gathered), ", found ",
                              shapeToString(updates.getType()));
-  if (kind != ScatterKind::Assign && isFloat8(getElementTypeOrSelf(x)))
+  if (kind != ScatterKind::Assign && isStorageFloat(getElementTypeOrSelf(x)))
     return emitOptionalError(
         loc, op, ": ", shapeToString(x.getType()),
         " is for storage and can only be assigned to; cast "

@@ -16,17 +16,20 @@ include "dialects/graph/GraphInterfaces.td"
 // One scale for the tensor is a scalar; one for each index of a dimension has
 // that dimension's extent and 1 elsewhere; one for each block of indices is
 // that of a tensor whose dimension has been reshaped to [blocks, indices].
-// Floats of 8 bits stand for q · scale in the same way.
-def Graph_Quantized : AnyTypeOf<[I8, UI8, I16, UI16, Graph_Float8]>;
-def Graph_Dequantized : AnyTypeOf<[I8, UI8, I16, UI16, I32, Graph_Float8]>;
+// Floats of 8 and 4 bits stand for q · scale in the same way, but for the powers
+// of two, f8E8M0FNU, which are scales that a cast makes numbers of.
+def Graph_QuantizedFloat
+    : AnyTypeOf<[F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F4E2M1FN]>;
+def Graph_Quantized : AnyTypeOf<[I8, UI8, I16, UI16, Graph_QuantizedFloat]>;
+def Graph_Dequantized : AnyTypeOf<[I8, UI8, I16, UI16, I32, Graph_QuantizedFloat]>;
 def Graph_QuantizedTensor : Graph_TensorOf<[Graph_Quantized],
-                                           "integers of 8 or 16 bits, or f8">;
-def Graph_DequantizedTensor
-    : Graph_TensorOf<[Graph_Dequantized], "integers of 8 to 32 bits, or f8">;
+    "integers of 8 or 16 bits, f8 but f8E8M0FNU, or f4">;
+def Graph_DequantizedTensor : Graph_TensorOf<[Graph_Dequantized],
+    "integers of 8 to 32 bits, f8 but f8E8M0FNU, or f4">;
 
 def Graph_QuantizeOp
     : Graph_Op<"quantize", [Pure, Graph_ElementwiseTrait]> {
-  let summary = "The integers, or floats of 8 bits, that stand for floats, by a scale";
+  let summary = "The integers, or floats of 8 or 4 bits, that stand for floats, by a scale";
   let description = [{
     y = saturate(round(x / scale) + zero_point), halves to even. The scale and
     the zero point, which has the result's element type, broadcast to x as in
@@ -34,8 +37,8 @@ def Graph_QuantizeOp
     element whose quotient is next to a half may become the other neighbour. What
     NaN becomes is unspecified.
 
-    A float of 8 bits is the nearest to x / scale + zero_point, halves to even,
-    within the range of its type; NaN stays NaN.
+    A float of 8 or 4 bits is the nearest to x / scale + zero_point, halves to even,
+    within the range of its type; NaN stays NaN, but for f4E2M1FN, where it becomes 0.
 
     Example:
     ```mlir
@@ -54,7 +57,7 @@ def Graph_QuantizeOp
 
 def Graph_DequantizeOp
     : Graph_Op<"dequantize", [Pure, Graph_ElementwiseTrait]> {
-  let summary = "The floats that integers, or floats of 8 bits, stand for, by a scale";
+  let summary = "The floats that integers, or floats of 8 or 4 bits, stand for, by a scale";
   let description = [{
     y = (x - zero_point) · scale, in the scale's element type. The scale and the
     zero point, which has x's element type, broadcast to x as in NumPy.
@@ -78,12 +81,12 @@ def Graph_UnpackInt4Op : Graph_Op<"unpack_int4", [Pure]> {
   let summary = "The two numbers of 4 bits that each byte holds";
   let description = [{
     Along `axis`, the numbers 2i and 2i + 1 are the low and the high four bits of
-    byte i: from 0 to 15, or, of the signed type i8, from -8 to 7.
+    byte i: from 0 to 15, or, of the signed type i8, from -8 to 7, or floats.
 
     Example: `%y = graph.unpack_int4 %x axis 0 : tensor<16x64xui8> -> tensor<32x64xi8>`
   }];
   let arguments = (ins Graph_TensorOf<[UI8], "unsigned bytes">:$x, I64Attr:$axis);
-  let results = (outs Graph_TensorOf<[I8, UI8], "bytes">:$y);
+  let results = (outs Graph_TensorOf<[I8, UI8, F4E2M1FN], "i8, ui8 or f4">:$y);
   let assemblyFormat =
       "$x `axis` $axis attr-dict `:` type($x) `->` type($y)";
   let hasVerifier = 1;

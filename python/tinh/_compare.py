@@ -24,6 +24,7 @@ _DTYPES = {"f64": "f8", "f32": "f4", "f16": "f2", "bool": "?"}
 _DTYPES |= {f"{k}{8 * size}": f"{k}{size}" for k in "iu" for size in (1, 2, 4, 8)}
 _SAFETENSORS = {"f8e4m3fn": "F8_E4M3", "f8e4m3fnuz": "F8_E4M3FNUZ"}
 _SAFETENSORS |= {"f8e5m2": "F8_E5M2", "f8e5m2fnuz": "F8_E5M2FNUZ"}
+_SAFETENSORS["f8e8m0fnu"] = "F8_E8M0"
 # Options of tinh.compile that graph-compare has, too.
 _OPTIONS = ("cpu", "jobs", "keep_f32", "math", "precision", "winograd")
 _SLICE = 0.1  # Seconds that a way runs before the next one's turn.

@@ -27,7 +27,7 @@ namespace {
 /// Since versions 0.8 and 1.1 of the standard; not in the header of Debian 12.
 constexpr uint8_t kDLBoolCode = 6, kDLFloat8E4M3FNCode = 10,
                   kDLFloat8E4M3FNUZCode = 11, kDLFloat8E5M2Code = 12,
-                  kDLFloat8E5M2FNUZCode = 13;
+                  kDLFloat8E5M2FNUZCode = 13, kDLFloat8E8M0FNUCode = 14;
 
 struct TypePair {
   tinh_dtype_t dtype;
@@ -52,7 +52,9 @@ constexpr TypePair kTypes[] = {
     {TINH_DTYPE_F8E4M3FN, kDLFloat8E4M3FNCode, 8},
     {TINH_DTYPE_F8E4M3FNUZ, kDLFloat8E4M3FNUZCode, 8},
     {TINH_DTYPE_F8E5M2, kDLFloat8E5M2Code, 8},
-    {TINH_DTYPE_F8E5M2FNUZ, kDLFloat8E5M2FNUZCode, 8}};
+    {TINH_DTYPE_F8E5M2FNUZ, kDLFloat8E5M2FNUZCode, 8},
+    {TINH_DTYPE_F8E8M0FNU, kDLFloat8E8M0FNUCode, 8},
+    {TINH_DTYPE_F4E2M1FN, kDLUInt, 8}}; // DLPack's own are two to a byte.
 
 struct FreeAligned {
   void operator()(void *memory) const {
@@ -76,6 +78,15 @@ static std::optional<tinh_dtype_t> dtype_of(const DLDataType &type) {
     if (type.code == pair.code && type.bits == pair.bits && type.lanes == 1)
       return pair.dtype;
   return std::nullopt;
+}
+
+/// Whether elements of `type` are those of `dtype`.
+static bool has_elements(const DLDataType &type, tinh_dtype_t dtype) {
+  for (const TypePair &pair : kTypes)
+    if (pair.dtype == dtype)
+      return type.code == pair.code && type.bits == pair.bits &&
+             type.lanes == 1;
+  return false;
 }
 
 static std::string type_text(const DLDataType &type) {
@@ -116,7 +127,7 @@ static void check_dlpack(const tinh_tensor_info_t &wanted,
   if (tensor.device.device_type != kDLCPU)
     fail("is on device type " + std::to_string(tensor.device.device_type) +
          ", not in CPU memory (1); copy it there first");
-  if (dtype_of(tensor.dtype) != wanted.dtype)
+  if (!has_elements(tensor.dtype, wanted.dtype))
     fail("has elements of " + type_text(tensor.dtype) + ", where " +
          tinh_dtype_name(wanted.dtype) + " is expected");
   if (!std::equal(tensor.shape, tensor.shape + std::max(tensor.ndim, 0),

@@ -20,11 +20,11 @@ struct DtypeInfo {
 
 /// By tinh_dtype_t.
 constexpr DtypeInfo kDtypes[] = {
-    {"bool", 1},      {"i8", 1},       {"u8", 1},         {"i16", 2},
-    {"u16", 2},       {"i32", 4},      {"u32", 4},        {"i64", 8},
-    {"u64", 8},       {"f16", 2},      {"bf16", 2},       {"f32", 4},
-    {"f64", 8},       {"f8e4m3fn", 1}, {"f8e4m3fnuz", 1}, {"f8e5m2", 1},
-    {"f8e5m2fnuz", 1}};
+    {"bool", 1},       {"i8", 1},        {"u8", 1},         {"i16", 2},
+    {"u16", 2},        {"i32", 4},       {"u32", 4},        {"i64", 8},
+    {"u64", 8},        {"f16", 2},       {"bf16", 2},       {"f32", 4},
+    {"f64", 8},        {"f8e4m3fn", 1},  {"f8e4m3fnuz", 1}, {"f8e5m2", 1},
+    {"f8e5m2fnuz", 1}, {"f8e8m0fnu", 1}, {"f4e2m1fn", 1}};
 
 constexpr size_t kNumDtypes = sizeof kDtypes / sizeof kDtypes[0];
 

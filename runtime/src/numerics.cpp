@@ -48,6 +48,8 @@ struct Float8 {
   Float8(uint32_t dtype, tinh_check_numerics_t wanted) {
     if (dtype == TINH_DTYPE_F8E5M2)
       limit = wanted == TINH_CHECK_NANS ? 0x7c : 0x7b;
+    else if (dtype == TINH_DTYPE_F8E8M0FNU)
+      kept = 0xff, limit = 0xfe;
     else if (dtype != TINH_DTYPE_F8E4M3FN) // NaN is what -0 is in others.
       kept = 0xff, flipped = 0x7f, limit = 0xfe;
   }
@@ -155,6 +157,7 @@ std::optional<NotFinite> find_not_finite(const NumberArray &array,
   case TINH_DTYPE_F8E4M3FNUZ:
   case TINH_DTYPE_F8E5M2:
   case TINH_DTYPE_F8E5M2FNUZ:
+  case TINH_DTYPE_F8E8M0FNU:
     return Search(array, Float8(array.dtype, wanted)).run();
   default:
     return std::nullopt;

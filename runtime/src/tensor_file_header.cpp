@@ -46,7 +46,8 @@ constexpr struct {
                {"F8_E4M3", TINH_DTYPE_F8E4M3FN},
                {"F8_E4M3FNUZ", TINH_DTYPE_F8E4M3FNUZ},
                {"F8_E5M2", TINH_DTYPE_F8E5M2},
-               {"F8_E5M2FNUZ", TINH_DTYPE_F8E5M2FNUZ}};
+               {"F8_E5M2FNUZ", TINH_DTYPE_F8E5M2FNUZ},
+               {"F8_E8M0", TINH_DTYPE_F8E8M0FNU}};
 
 std::string text_of(const std::vector<int64_t> &numbers) {
   std::string text = "[";

@@ -20,6 +20,8 @@ DTYPES = {
     "f8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
     "f8e5m2": ml_dtypes.float8_e5m2,
     "f8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "f8e8m0fnu": ml_dtypes.float8_e8m0fnu,
+    "f4e2m1fn": ml_dtypes.float4_e2m1fn,
     "i64": np.int64,
     "i32": np.int32,
     "i16": np.int16,
@@ -158,7 +160,7 @@ def tolerances(case, expected):
 
 
 def agree(case, a, b):
-    """Whether results agree. Floats of 8 bits are rounded once."""
+    """Whether results agree. Floats of 8 and 4 bits are rounded once."""
     if a.dtype.kind in "biu":
         return np.array_equal(a, b)
     if a.dtype.itemsize == 1:

@@ -54,8 +54,23 @@ EXPECTATIONS = [
     ),
     (
         "refused",
-        "ONNX moves floats of 8 bits by Reshape, Transpose and Pad alone",
-        ["move_f8*", "choose_f8*", "rows_f8*", "assign_f8*"],
+        "ONNX moves floats of 8 and 4 bits by Reshape, Transpose and Pad alone",
+        ["move_f8*", "choose_f8*", "rows_f8*", "assign_f8*", "move_f4*", "choose_f4*"],
+    ),
+    (
+        "refused",
+        "floats of 4 bits lie in the bytes of constants alone, along the last dimension",
+        ["unpack_int4_f4*", "matmul_mxfp4*"],
+    ),
+    (
+        "unsupported",
+        "it has no floats of 4 bits, and its Python no powers of two",
+        ["decode_f4*", "encode_f4*", "*quantize_f4*", "encode_f8E8M0FNU*"],
+    ),
+    (
+        "unsupported",
+        "it reads no bits of floats of 8 bits",
+        ["bitcast_f8*", "bitcast_*_f8*"],
     ),
     (
         "crashed",

@@ -46,6 +46,7 @@ static const std::map<llvm::StringRef, const char *> &opsWithoutRule() {
       {"shift_right", integers},
       {"quantize", discrete},
       {"unpack_int4", integers},
+      {"bitcast", "gives the bits of floats, of which there is no gradient"},
       {"compare", discrete},
       {"isnan", discrete},
       {"isinf", discrete},

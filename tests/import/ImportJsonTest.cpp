@@ -80,14 +80,46 @@ TEST_F(ImportJson, InlineWeights) {
       "error: weight \"w\": its element 1, 256, is no element of 2xui8");
   EXPECT_EQ(add(R"({"name": "w", "dtype": "f8", "shape": [], "data": 1})"),
             "error: weight \"w\": unknown dtype \"f8\"; there are f64 f32 f16 "
-            "bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz i64 i32 i16 i8 u64 u32 "
-            "u16 u8 bool");
+            "bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0fnu f4e2m1fn i64 "
+            "i32 i16 i8 u64 u32 u16 u8 bool");
   EXPECT_EQ(
       add(R"({"name": "w", "dtype": "f8e4m3fn", "shape": [], "data": 1000})"),
       "error: weight \"w\": its data 1000 is no element of f8E4M3FN");
   EXPECT_EQ(
       add(R"({"name": "w", "dtype": "f8e5m2fnuz", "shape": [], "data": "inf"})"),
       "error: weight \"w\": its data \"inf\" is no element of f8E5M2FNUZ");
+  for (const char *data : {"7", "-6.5", "\"nan\"", "\"inf\""})
+    EXPECT_EQ(
+        add(R"({"name": "w", "dtype": "f4e2m1fn", "shape": [], "data": )" +
+            std::string(data) + "}"),
+        "error: weight \"w\": its data " + std::string(data) +
+            " is no element of f4E2M1FN");
+  for (const char *data : {"0", "-1", "\"inf\""})
+    EXPECT_EQ(
+        add(R"({"name": "w", "dtype": "f8e8m0fnu", "shape": [], "data": )" +
+            std::string(data) + "}"),
+        "error: weight \"w\": its data " + std::string(data) +
+            " is no element of f8E8M0FNU");
+}
+
+TEST_F(ImportJson, StorageFloatsAndBits) {
+  std::string ir = importJson(R"({"tinh": 1,
+    "inputs": [{"name": "x", "dtype": "f32", "shape": [3]}],
+    "weights": [{"name": "w", "dtype": "f4e2m1fn", "shape": [3],
+                 "data": [0.5, -6, 3]}],
+    "nodes": [
+      {"op": "cast", "inputs": ["x"], "outputs": ["p"],
+       "attributes": {"dtype": "f8e8m0fnu", "rounding": "up"}},
+      {"op": "bitcast", "inputs": ["x"], "outputs": ["b"],
+       "attributes": {"dtype": "i32"}},
+      {"op": "cast", "inputs": ["w"], "outputs": ["y"],
+       "attributes": {"dtype": "f32"}}],
+    "outputs": ["p", "b", "y"]})");
+  expectContains(ir, "graph.cast %arg0 rounding up : tensor<3xf32> to "
+                     "tensor<3xf8E8M0FNU>");
+  expectContains(ir, "graph.bitcast %arg0 : tensor<3xf32> to tensor<3xi32>");
+  expectContains(ir, "dense<[5.000000e-01, -6.000000e+00, 3.000000e+00]> : "
+                     "tensor<3xf4E2M1FN>");
 }
 
 const std::string kHeader =

@@ -176,9 +176,10 @@ TEST_F(ImportOnnxOpErrors, Losses) {
 TEST_F(ImportOnnxOpErrors, Quantization) {
   EXPECT_EQ(messageOf("DequantizeLinear", {{2, 3}, {4}}),
             "the parameters 4xf32 do not fit axis 1 of 2x3xf32");
-  EXPECT_EQ(messageOf("QuantizeLinear", {{2, 3}, {}, {}}),
-            "expected integers of 8 or 16 bits, or floats of 8, as quantised "
-            "elements, found f32");
+  EXPECT_EQ(
+      messageOf("QuantizeLinear", {{2, 3}, {}, {}}),
+      "expected integers of 8 or 16 bits, or floats of 8 or 4, as quantised "
+      "elements, found f32");
 }
 
 /// The message for a MatMulNBits of [1, 64] and weights [4, 2, 16], with these
@@ -293,9 +294,41 @@ TEST_F(ImportOnnxOpErrors, FlexAttention) {
 TEST_F(ImportOnnxOpErrors, BitCast) {
   EXPECT_EQ(messageOf("BitCast", {{2}}, intAttribute("to", 7)),
             "expected a type of 32 bits, found one of 64");
-  EXPECT_EQ(messageOf("BitCast", {{2}}, intAttribute("to", 6)),
-            "the bits of floats as integers, or of integers as floats or "
-            "booleans, are not supported");
+  EXPECT_EQ(messageOf("BitCast", {{2}}, intAttribute("to", 9)),
+            "expected a type of 32 bits, found one of 8");
+}
+
+TEST_F(ImportOnnxOpErrors, CastToPowersOfTwo) {
+  EXPECT_EQ(
+      messageOf("Cast", {{2}},
+                intAttribute("to", 24) + stringAttribute("round_mode", "away")),
+      "attribute round_mode: expected up, down or nearest, found "
+      "\"away\"");
+}
+
+TEST_F(ImportOnnxOpErrors, TfIdfVectorizer) {
+  auto ints = [](const std::string &name, std::initializer_list<int> values) {
+    std::string text = "attribute { name: \"" + name + "\" type: INTS ";
+    for (int value : values)
+      text += "ints: " + std::to_string(value) + " ";
+    return text + "} ";
+  };
+  EXPECT_EQ(messageOf("TfIdfVectorizer", {{4}},
+                      "attribute { name: \"pool_strings\" type: STRINGS "
+                      "strings: \"a\" } "),
+            "tokens that are strings are not supported; export the model with "
+            "integers (pool_int64s)");
+  EXPECT_EQ(messageOf("TfIdfVectorizer", {{4}},
+                      ints("pool_int64s", {1, 2, 3}) +
+                          ints("ngram_counts", {0, 2}) +
+                          ints("ngram_indexes", {0, 1, 2})),
+            "attribute ngram_counts: expected the places in pool_int64s where "
+            "n-grams of 1, 2 … tokens begin, found [0, 2] and 3 tokens");
+  EXPECT_EQ(messageOf("TfIdfVectorizer", {{4}},
+                      ints("pool_int64s", {1, 2}) + ints("ngram_counts", {0}) +
+                          ints("ngram_indexes", {0})),
+            "attribute ngram_indexes: expected 2 columns, one for each n-gram, "
+            "found 1");
 }
 
 TEST_F(ImportOnnxOpErrors, Selection) {

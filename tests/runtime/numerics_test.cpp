@@ -63,6 +63,11 @@ TEST(Numerics, KnowsAllFormats) {
     EXPECT_EQ(search(dtype, Bytes{0x80, 0}, all),
               "NaN at [0], the first of 1 among 2 numbers");
   }
+  EXPECT_EQ(search(TINH_DTYPE_F8E8M0FNU, Bytes{0x80, 0xfe, 0x7f}, all),
+            "nothing");
+  EXPECT_EQ(search(TINH_DTYPE_F8E8M0FNU, Bytes{0, 0xff}, TINH_CHECK_NANS),
+            "NaN at [1], the first of 1 among 2 numbers");
+  EXPECT_EQ(search(TINH_DTYPE_F4E2M1FN, Bytes{7, 15}, all), "nothing");
   EXPECT_EQ(
       search(TINH_DTYPE_F32, std::vector{0.f, -kInf, 1.f}, TINH_CHECK_NANS),
       "nothing");

@@ -10,10 +10,10 @@
 // DIMENSIONS: error: node 'wide' (graph.{{.*}}): eager execution is for tensors of at most 8 dimensions, not 9
 
 // RUN: sh -c 'graph-compare %t/float8.mlir --runs=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=FLOAT8
-// FLOAT8: error: node 'narrow' (graph.cast): eager execution has no floats of 8 bits, found 2xf8E5M2; compile the model
+// FLOAT8: error: node 'narrow' (graph.cast): eager execution has no floats of 8 or 4 bits, found 2xf8E5M2; compile the model
 
 // RUN: sh -c 'graph-compare %t/input.mlir --runs=1; test $? = 1' 2>&1 | FileCheck %s --check-prefix=INPUT
-// INPUT: error: input 'x': eager execution has no floats of 8 bits, found 2xf8E5M2; compile the model
+// INPUT: error: input 'x': eager execution has no floats of 8 or 4 bits, found 2xf8E5M2; compile the model
 
 //--- float8.mlir
 func.func @main(%x: tensor<2xf32> {graph.name = "x"})

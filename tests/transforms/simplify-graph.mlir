@@ -239,3 +239,26 @@ func.func @keep_reshape_before_where(%x: tensor<2x4xf32>, %y: tensor<2x1x2xf32>)
   %result = graph.where %mask, %wide, %view : tensor<1x1x4xi1>, tensor<2x1x4xf32>, tensor<2x1x4xf32> -> tensor<2x1x4xf32>
   return %result : tensor<2x1x4xf32>
 }
+
+// Not all powers of two are numbers of f16, and those of f4 are of all floats.
+// CHECK-LABEL: func.func @powers
+// CHECK: %[[A:.*]] = graph.cast %arg0 : tensor<4xf8E8M0FNU> to tensor<4xf16>
+// CHECK: %[[B:.*]] = graph.cast %[[A]] : tensor<4xf16> to tensor<4xf8E8M0FNU>
+// CHECK: return %[[B]], %arg1
+func.func @powers(%x: tensor<4xf8E8M0FNU>, %q: tensor<4xf4E2M1FN>) -> (tensor<4xf8E8M0FNU>, tensor<4xf4E2M1FN>) {
+  %0 = graph.cast %x : tensor<4xf8E8M0FNU> to tensor<4xf16>
+  %1 = graph.cast %0 : tensor<4xf16> to tensor<4xf8E8M0FNU>
+  %2 = graph.cast %q : tensor<4xf4E2M1FN> to tensor<4xf16>
+  %3 = graph.cast %2 : tensor<4xf16> to tensor<4xf4E2M1FN>
+  return %1, %3 : tensor<4xf8E8M0FNU>, tensor<4xf4E2M1FN>
+}
+
+// CHECK-LABEL: func.func @bits
+// CHECK: %[[U:.*]] = graph.bitcast %arg0 : tensor<4xf32> to tensor<4xui32>
+// CHECK: return %arg0, %[[U]]
+func.func @bits(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xui32>) {
+  %0 = graph.bitcast %x : tensor<4xf32> to tensor<4xi32>
+  %1 = graph.bitcast %0 : tensor<4xi32> to tensor<4xf32>
+  %2 = graph.bitcast %0 : tensor<4xi32> to tensor<4xui32>
+  return %1, %2 : tensor<4xf32>, tensor<4xui32>
+}

@@ -64,4 +64,9 @@ uint8_t to_f8(float value, int fraction_bits, int bias) {
   return static_cast<uint8_t>(bits > 0 && value < 0 ? bits | 0x80 : bits);
 }
 
+uint8_t to_f4(float value) {
+  uint8_t bits = to_f8(std::min(std::max(value, -6.0f), 6.0f), 1, 1);
+  return static_cast<uint8_t>((bits >> 4 & 8) | (bits & 7));
+}
+
 } // namespace tinh::tools

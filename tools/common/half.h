@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rounds single precision to f16, bf16 and floats of 8 bits, to nearest even.
+// Rounds single precision to f16, bf16 and floats of 8 and 4 bits, to nearest
+// even.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_TOOLS_HALF_H
@@ -22,6 +23,9 @@ uint16_t to_bf16(float value);
 /// A finite number, in the range of the format: so many bits of a fraction
 /// after an exponent with this bias. There is no -0.
 uint8_t to_f8(float value, int fraction_bits, int bias);
+
+/// The nearest of the 15 numbers of f4e2m1fn.
+uint8_t to_f4(float value);
 
 } // namespace tinh::tools
 

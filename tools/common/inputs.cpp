@@ -134,6 +134,12 @@ static std::vector<char> random_input(const tinh_tensor_info_t &tensor) {
   case TINH_DTYPE_F8E5M2FNUZ:
     fill<uint8_t>(bytes, [&] { return to_f8(float(random.normal()), 2, 16); });
     break;
+  case TINH_DTYPE_F8E8M0FNU: // From 1/4 to 4, as scales of blocks are.
+    fill<uint8_t>(bytes, [&] { return 125 + random.next() % 5; });
+    break;
+  case TINH_DTYPE_F4E2M1FN:
+    fill<uint8_t>(bytes, [&] { return to_f4(float(random.normal())); });
+    break;
   case TINH_DTYPE_BOOL:
     fill<uint8_t>(bytes, [&] { return random.next() & 1; });
     break;

@@ -51,6 +51,8 @@ constexpr NpyType kTypes[] = {
     {"V1", TINH_DTYPE_F8E4M3FNUZ, 1},
     {"V1", TINH_DTYPE_F8E5M2, 1},
     {"V1", TINH_DTYPE_F8E5M2FNUZ, 1},
+    {"V1", TINH_DTYPE_F8E8M0FNU, 1},
+    {"V1", TINH_DTYPE_F4E2M1FN, 1},
     {"f1", TINH_DTYPE_F8E5M2, 1}}; // As ml_dtypes writes it, and NumPy cannot.
 
 constexpr char kMagic[] = "\x93NUMPY";

@@ -10,8 +10,8 @@
 // narrower than f32 are extended before it and rounded after it.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Linalg/Float8.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
+#include "compiler/Codegen/Linalg/StorageFloats.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -214,11 +214,14 @@ FailureOr<Value> lowerGelu(graph::GeluOp op, Emitter &e, ValueRange operands) {
 Value castElement(Scalars &s, Value x, graph::CastOp op) {
   Type from = getElementTypeOrSelf(op.getX()),
        to = getElementTypeOrSelf(op.getY()), element = storageType(to);
-  if (graph::isFloat8(from))
-    x = decodeFloat8(s, x, from);
-  if (graph::isFloat8(to)) {
+  if (graph::isStorageFloat(from))
+    x = decodeStorageFloat(s, x, from);
+  if (graph::isStorageFloat(to)) {
+    if (isa<Float8E8M0FNUType>(to))
+      return encodePower(s, s.convert(x, s.b.getF32Type()), op.getRounding(),
+                         op.getSaturate());
     Type wide = from.isF64() ? from : s.b.getF32Type();
-    return encodeFloat8(s, s.convert(x, wide), to, op.getSaturate());
+    return encodeStorageFloat(s, s.convert(x, wide), to, op.getSaturate());
   }
   return op.getContract() ? s.convertWithin(x, element)
                           : s.convert(x, element, to.isUnsignedInteger());
@@ -228,6 +231,17 @@ FailureOr<Value> lowerCast(graph::CastOp op, Emitter &e, ValueRange operands) {
   return e.elementwise(
       shapeOf(operands[0]), getElementTypeOrSelf(op.getType()), operands,
       [=](Scalars &s, ValueRange v) { return castElement(s, v[0], op); });
+}
+
+FailureOr<Value> lowerBitcast(graph::BitcastOp op, Emitter &e,
+                              ValueRange operands) {
+  Type to = storageType(getElementTypeOrSelf(op.getType()));
+  return e.elementwise(
+      shapeOf(operands[0]), to, operands, [=](Scalars &s, ValueRange v) {
+        return v[0].getType() == to
+                   ? v[0]
+                   : arith::BitcastOp::create(s.b, to, v[0]).getResult();
+      });
 }
 
 Value compare(Scalars &s, ComparePredicate predicate, Value a, Value b) {
@@ -305,6 +319,7 @@ void attachUnary(MLIRContext *context) {
   attach1<IsInfOp, isInf>(context);
   attachLowering<GeluOp, lowerGelu>(context);
   attachLowering<CastOp, lowerCast>(context);
+  attachLowering<BitcastOp, lowerBitcast>(context);
 }
 
 void attachBinary(MLIRContext *context) {

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Quantization.h"
-#include "compiler/Codegen/Linalg/Float8.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
+#include "compiler/Codegen/Linalg/StorageFloats.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -70,12 +70,12 @@ Value quantize(Scalars &s, Value x, Value scale, Value zero, IntegerType type) {
 }
 
 /// x / scale + zero point, as a byte.
-Value quantizeToFloat8(Scalars &s, Value x, Value scale, Value zero,
-                       Type type) {
+Value quantizeToStorageFloat(Scalars &s, Value x, Value scale, Value zero,
+                             Type type) {
   Value y = divide(s, x, scale);
   if (zero)
-    y = s.add(y, s.convert(decodeFloat8(s, zero, type), y.getType()));
-  return encodeFloat8(s, y, type, /*saturate=*/true);
+    y = s.add(y, s.convert(decodeStorageFloat(s, zero, type), y.getType()));
+  return encodeStorageFloat(s, y, type, /*saturate=*/true);
 }
 
 FailureOr<Value> lowerQuantize(graph::QuantizeOp op, Emitter &e,
@@ -83,8 +83,8 @@ FailureOr<Value> lowerQuantize(graph::QuantizeOp op, Emitter &e,
   Type type = getElementTypeOrSelf(op.getType());
   return e.formula(op.getType(), operands, [&](Scalars &s, ValueRange v) {
     Value zero = v.size() > 2 && !isZero(v[2]) ? v[2] : Value();
-    return graph::isFloat8(type)
-               ? quantizeToFloat8(s, v[0], v[1], zero, type)
+    return graph::isStorageFloat(type)
+               ? quantizeToStorageFloat(s, v[0], v[1], zero, type)
                : quantize(s, v[0], v[1], zero, cast<IntegerType>(type));
   });
 }
@@ -98,9 +98,10 @@ Value centre(Scalars &s, Value x, Value zero, FloatType to) {
   return arith::SIToFPOp::create(s.b, to, x);
 }
 
-Value centreFloat8(Scalars &s, Value x, Value zero, Type type, FloatType to) {
-  x = s.convert(decodeFloat8(s, x, type), to);
-  return zero ? s.sub(x, s.convert(decodeFloat8(s, zero, type), to)) : x;
+Value centreStorageFloat(Scalars &s, Value x, Value zero, Type type,
+                         FloatType to) {
+  x = s.convert(decodeStorageFloat(s, x, type), to);
+  return zero ? s.sub(x, s.convert(decodeStorageFloat(s, zero, type), to)) : x;
 }
 
 FailureOr<Value> lowerDequantize(graph::DequantizeOp op, Emitter &e,
@@ -109,8 +110,9 @@ FailureOr<Value> lowerDequantize(graph::DequantizeOp op, Emitter &e,
   return e.formula(op.getType(), operands, [&](Scalars &s, ValueRange v) {
     Value zero = v.size() > 2 && !isZero(v[2]) ? v[2] : Value();
     auto to = cast<FloatType>(v[1].getType());
-    Value x = graph::isFloat8(type) ? centreFloat8(s, v[0], zero, type, to)
-                                    : centre(s, v[0], zero, to);
+    Value x = graph::isStorageFloat(type)
+                  ? centreStorageFloat(s, v[0], zero, type, to)
+                  : centre(s, v[0], zero, to);
     return s.mul(x, v[1]);
   });
 }
@@ -142,7 +144,9 @@ FailureOr<Value> lowerUnpackInt4(graph::UnpackInt4Op op, Emitter &e,
       [&](Scalars &s, ValueRange v) {
         Value index =
             arith::IndexCastOp::create(s.b, byte, Emitter::index(s, half));
-        return unpackHalf(s, v[0], index, hasUnsignedElements(op.getType()));
+        return unpackHalf(s, v[0], index,
+                          !op.getType().getElementType().isInteger(8) ||
+                              hasUnsignedElements(op.getType()));
       });
   return e.reshape(unpacked, op.getType().getShape());
 }

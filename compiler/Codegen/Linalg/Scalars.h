@@ -9,7 +9,7 @@
 // What the bodies of linalg.generic ops are built with: arithmetic on signless
 // scalars whose signedness is known from the graph's type. Two signed formats
 // narrower than they should be for arithmetic (f16, bf16) are computed in f32;
-// floats of 8 bits (Float8.h) are bytes here.
+// floats of 8 and 4 bits (StorageFloats.h) are bytes here.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_LINALG_SCALARS_H

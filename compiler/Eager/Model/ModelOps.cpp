@@ -46,8 +46,8 @@ std::string whyNoTensor(RankedTensorType type) {
     return "eager execution is for tensors of at most " +
            std::to_string(TINH_MAX_RANK) + " dimensions, not " +
            std::to_string(type.getRank());
-  if (graph::isFloat8(type.getElementType()))
-    return "eager execution has no floats of 8 bits, found " +
+  if (graph::isStorageFloat(type.getElementType()))
+    return "eager execution has no floats of 8 or 4 bits, found " +
            graph::shapeToString(type) + "; compile the model";
   return "";
 }

@@ -102,7 +102,7 @@ inline IntArray toArray(const Dims &dims) {
 /// overflow.
 Dims checkedSizes(const IntArray &shape, DType dtype, const Call &call);
 
-/// Throws if tensors have no elements of `dtype`: floats of 8 bits.
+/// Throws if tensors have no elements of `dtype`: floats of 8 and 4 bits.
 void requireDType(tinh_dtype_t dtype, const Call &call);
 
 /// 0 ≤ axis < rank (or ≤ rank, for a new dimension), from one that may be

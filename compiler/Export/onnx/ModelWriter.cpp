@@ -16,7 +16,10 @@ namespace tinh::onnx {
 /// The first operator set with all that is written (RMSNormalization and
 /// Attention came last), which ONNX Runtime has run since 1.23, and the version
 /// of the file format that came with it.
-static constexpr int64_t kOpset = 23, kIrVersion = 11;
+/// The version of the format that came with an operator set.
+static int64_t irVersionOf(int64_t opset) {
+  return opset < 24 ? 11 : opset < 26 ? 12 : 13;
+}
 
 void setType(::onnx::ValueInfoProto &info, StringRef name, Type type) {
   info.set_name(name.str());
@@ -39,9 +42,7 @@ Tensor ModelWriter::tensor(Value value) {
 }
 
 void ModelWriter::describeModel() {
-  model.set_ir_version(kIrVersion);
   model.set_producer_name("tinh");
-  model.add_opset_import()->set_version(kOpset);
   std::string name = nameOf(main.getLoc());
   model.mutable_graph()->set_name(name.empty() ? "main" : name);
 }
@@ -68,16 +69,36 @@ void ModelWriter::addRepeated(StringRef name, DenseElementsAttr value) {
   tensor.set_raw_data(bytes);
 }
 
-void ModelWriter::addConstant(StringRef name, TypedAttr value) {
-  auto dense = dyn_cast<DenseElementsAttr>(value);
-  if (dense && dense.isSplat() && isLarge(value))
-    addRepeated(name, dense);
-  else
-    addInitializer(name, value);
+/// Floats of 4 bits, which have a byte each, two to a byte, as files have them.
+static DenseElementsAttr packed(DenseElementsAttr value) {
+  int64_t count = value.getNumElements();
+  SmallVector<uint8_t> bytes(llvm::divideCeil(count, 2), 0);
+  for (auto [i, number] : llvm::enumerate(value.getValues<APFloat>()))
+    bytes[i / 2] |= number.bitcastToAPInt().getZExtValue() << (i % 2 * 4);
+  auto type = RankedTensorType::get(
+      static_cast<int64_t>(bytes.size()),
+      IntegerType::get(value.getContext(), 8, IntegerType::Unsigned));
+  return DenseElementsAttr::get(type, ArrayRef<uint8_t>(bytes));
 }
 
-void ModelWriter::addInitializer(StringRef name, TypedAttr value) {
+void ModelWriter::addConstant(StringRef name, TypedAttr value) {
+  auto dense = dyn_cast<DenseElementsAttr>(value);
   auto type = cast<RankedTensorType>(value.getType());
+  if (dense && dense.isSplat() && isLarge(value))
+    return addRepeated(name, dense);
+  if (isa<Float4E2M1FNType>(type.getElementType())) {
+    if (!dense)
+      error = "constant \"" + name.str() +
+              "\": floats of 4 bits in another file have a byte each, and ONNX "
+              "has two in a byte; a graph.unpack_int4 of bytes is written so";
+    else
+      value = packed(dense);
+  }
+  addInitializer(name, type, value);
+}
+
+void ModelWriter::addInitializer(StringRef name, RankedTensorType type,
+                                 TypedAttr value) {
   ::onnx::TensorProto &tensor = *model.mutable_graph()->add_initializer();
   tensor.set_name(name.str());
   tensor.set_data_type(findElementType(type.getElementType()));
@@ -99,13 +120,20 @@ void ModelWriter::addInitializer(StringRef name, TypedAttr value) {
   };
   set("location", weightsName);
   set("offset", std::to_string(weightFile.add(value)));
-  set("length", std::to_string(graph::tensorSize(type)));
+  set("length", std::to_string(graph::tensorSize(value.getType())));
 }
 
 Tensor ModelWriter::constant(TypedAttr value, StringRef wanted) {
   std::string name = names.fresh(wanted);
   addConstant(name, value);
   return {name, cast<RankedTensorType>(value.getType())};
+}
+
+Tensor ModelWriter::packedConstant(TypedAttr bytes, RankedTensorType type,
+                                   StringRef wanted) {
+  std::string name = names.fresh(wanted);
+  addInitializer(name, type, bytes);
+  return {name, type};
 }
 
 Tensor ModelWriter::reshapedConstant(Value of, TypedAttr value,
@@ -175,6 +203,8 @@ LogicalResult ModelWriter::build(StringRef weightsFile) {
     setType(*current->add_input(), names.tensor(argument), argument.getType());
   writeBlock(main.getBody().front());
   addOutputs();
+  model.set_ir_version(irVersionOf(opset));
+  model.add_opset_import()->set_version(opset);
   if (failed(refusals.report(module, "ONNX")))
     return failure();
   return error.empty() ? success() : LogicalResult(module.emitError(error));

@@ -20,6 +20,9 @@ namespace tinh::onnx {
 /// Programs that map weights want them at the begin of a page.
 inline constexpr uint64_t kWeightAlignment = 4096;
 
+/// What is written unless a node is of a later operator set.
+inline constexpr int64_t kLeastOpset = 23;
+
 class ModelWriter : public GraphSink {
 public:
   ModelWriter(mlir::ModuleOp module, mlir::func::FuncOp main,
@@ -36,7 +39,10 @@ public:
   Tensor constant(mlir::TypedAttr value, llvm::StringRef wanted) override;
   Tensor reshapedConstant(mlir::Value of, mlir::TypedAttr value,
                           llvm::StringRef wanted) override;
+  Tensor packedConstant(mlir::TypedAttr bytes, mlir::RankedTensorType type,
+                        llvm::StringRef wanted) override;
   ::onnx::NodeProto &addNode() override { return *current->add_node(); }
+  void needOpset(int64_t version) override { opset = std::max(opset, version); }
   std::string freshName(llvm::StringRef wanted) override {
     return names.fresh(wanted);
   }
@@ -48,7 +54,8 @@ private:
   void describeModel();
   void addConstant(llvm::StringRef name, mlir::TypedAttr value);
   void addRepeated(llvm::StringRef name, mlir::DenseElementsAttr value);
-  void addInitializer(llvm::StringRef name, mlir::TypedAttr value);
+  void addInitializer(llvm::StringRef name, mlir::RankedTensorType type,
+                      mlir::TypedAttr value);
   void writeBlock(mlir::Block &block);
   void writeOp(mlir::Operation *op);
   /// A node that gives a tensor another name.
@@ -89,6 +96,7 @@ private:
   mlir::func::FuncOp main;
   MappedFiles &sources;
   std::string weightsName;
+  int64_t opset = kLeastOpset;
   GraphNames names;
   /// The names of values of regions that are written again.
   llvm::DenseMap<mlir::Value, std::string> renamed;

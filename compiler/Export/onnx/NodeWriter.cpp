@@ -111,22 +111,34 @@ Tensor NodeWriter::refuse(const Twine &why) {
   return {};
 }
 
-/// Whether nodes of this type may have floats of 8 bits, of those that are
+/// The operator set that a node has to be of by what it is, or works on.
+static int64_t opsetOf(StringRef type, ArrayRef<Tensor> inputs, Type result) {
+  auto isPower = [](Type element) { return isa<Float8E8M0FNUType>(element); };
+  bool hasPowers =
+      isPower(result) || llvm::any_of(inputs, [&](const Tensor &x) {
+        return x.type && isPower(x.element());
+      });
+  return type == "BitCast" ? 26 : hasPowers ? 24 : 0;
+}
+
+/// Whether nodes of this type may have floats for storage, of those that are
 /// written.
-static bool takesFloat8(StringRef type) {
-  return llvm::is_contained({"Cast", "ConstantOfShape", "DequantizeLinear",
-                             "Identity", "Pad", "QuantizeLinear", "Reshape",
-                             "Transpose"},
+static bool takesStorageFloats(StringRef type) {
+  return llvm::is_contained({"BitCast", "Cast", "ConstantOfShape",
+                             "DequantizeLinear", "Identity", "Pad",
+                             "QuantizeLinear", "Reshape", "Transpose"},
                             type);
 }
 
 Tensor NodeWriter::node(StringRef type, ArrayRef<Tensor> inputs,
                         RankedTensorType result, Attributes attributes) {
-  bool hasFloat8 = llvm::any_of(inputs, [](const Tensor &input) {
-    return input.type && graph::isFloat8(input.element());
+  bool hasStorageFloat = llvm::any_of(inputs, [](const Tensor &input) {
+    return input.type && graph::isStorageFloat(input.element());
   });
-  if (hasFloat8 && !takesFloat8(type))
-    refuse("ONNX's " + type + " takes no floats of 8 bits");
+  if (hasStorageFloat && !takesStorageFloats(type))
+    refuse("ONNX's " + type + " takes no floats of 8 or 4 bits");
+  if (result)
+    sink.needOpset(opsetOf(type, inputs, result.getElementType()));
   last = &sink.addNode();
   Tensor output{sink.freshName((name + "/" + type).str()), result};
   last->set_name(output.name);
@@ -262,6 +274,10 @@ Tensor NodeWriter::floats(RankedTensorType type, ArrayRef<double> values) {
     elements.push_back(number(type.getElementType(), value));
   return sink.constant(DenseElementsAttr::get(type, elements),
                        name + "/numbers");
+}
+
+Tensor NodeWriter::packed(TypedAttr bytes) {
+  return sink.packedConstant(bytes, type(), name + "/packed");
 }
 
 void NodeWriter::finish(const Tensor &result) {

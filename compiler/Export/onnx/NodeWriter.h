@@ -60,7 +60,13 @@ public:
   /// The elements of the constant `of` in another shape, once for all readers.
   virtual Tensor reshapedConstant(mlir::Value of, mlir::TypedAttr value,
                                   llvm::StringRef name) = 0;
+  /// Adds a constant of numbers of 4 bits, of the bytes that hold two each.
+  virtual Tensor packedConstant(mlir::TypedAttr bytes,
+                                mlir::RankedTensorType type,
+                                llvm::StringRef name) = 0;
   virtual ::onnx::NodeProto &addNode() = 0;
+  /// Says that a node is of no operator set before this one.
+  virtual void needOpset(int64_t opset) = 0;
   virtual std::string freshName(llvm::StringRef wanted) = 0;
   virtual void refuse(mlir::Operation *op, const llvm::Twine &why) = 0;
 };
@@ -136,6 +142,8 @@ public:
     return scalar(x.element(), value);
   }
   Tensor floats(mlir::RankedTensorType type, llvm::ArrayRef<double> values);
+  /// The numbers of 4 bits of the result in a constant's bytes, two in each.
+  Tensor packed(mlir::TypedAttr bytes);
 
   /// Gives the last node, or a new one, the name of the op and its result.
   void finish(const Tensor &result);

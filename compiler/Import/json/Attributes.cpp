@@ -73,7 +73,9 @@ const Choice *findChoice(StringRef constraint) {
       choiceOf<ScatterKindAttr, ScatterKind>("what becomes of the element",
                                              getMaxEnumValForScatterKind()),
       choiceOf<PadModeAttr, PadMode>("what padding holds",
-                                     getMaxEnumValForPadMode())};
+                                     getMaxEnumValForPadMode()),
+      choiceOf<RoundingAttr, Rounding>("direction to round in",
+                                       getMaxEnumValForRounding())};
   const auto *found = llvm::find_if(choices, [&](const Choice &choice) {
     return choice.constraint == constraint;
   });
@@ -186,6 +188,8 @@ Attribute defaultFor(StringRef name, int64_t rank, MLIRContext &context) {
     return b.getF64FloatAttr(0.9);
   if (name == "layout")
     return graph::LayoutAttr::get(&context, graph::Layout::ChannelsFirst);
+  if (name == "rounding")
+    return graph::RoundingAttr::get(&context, graph::Rounding::Nearest);
   return {};
 }
 

@@ -142,6 +142,8 @@ Type parseDtype(StringRef name, MLIRContext *context) {
       .Case("f8e4m3fnuz", Float8E4M3FNUZType::get(context))
       .Case("f8e5m2", Float8E5M2Type::get(context))
       .Case("f8e5m2fnuz", Float8E5M2FNUZType::get(context))
+      .Case("f8e8m0fnu", Float8E8M0FNUType::get(context))
+      .Case("f4e2m1fn", Float4E2M1FNType::get(context))
       .Case("i64", b.getI64Type())
       .Case("i32", b.getI32Type())
       .Case("i16", b.getIntegerType(16))
@@ -167,8 +169,18 @@ StringRef formatDtype(Type element) {
 
 namespace {
 
+/// Whether a number has a neighbour in a type that lacks NaN, infinities or
+/// what is not positive.
+bool isWithin(FloatType type, double number) {
+  if (isa<Float4E2M1FNType>(type))
+    return std::fabs(number) <= 6;
+  return !isa<Float8E8M0FNUType>(type) || number > 0 || std::isnan(number);
+}
+
 /// A number; none if it is beyond a type that has no infinities.
 Attribute floatAttribute(FloatType type, double number) {
+  if (!isWithin(type, number))
+    return {};
   auto value = FloatAttr::get(type, number);
   bool isBeyond = value.getValue().isNaN() && !std::isnan(number);
   return isBeyond ? Attribute() : value;

@@ -49,8 +49,8 @@ mlir::Type parseDtype(llvm::StringRef name, mlir::MLIRContext *context);
 /// What the format calls an element type of the dialect.
 llvm::StringRef formatDtype(mlir::Type element);
 inline constexpr llvm::StringLiteral kDtypes =
-    "f64 f32 f16 bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz i64 i32 i16 i8 u64 "
-    "u32 u16 u8 bool";
+    "f64 f32 f16 bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0fnu f4e2m1fn "
+    "i64 i32 i16 i8 u64 u32 u16 u8 bool";
 
 /// A number or boolean, or "nan", "inf" or "-inf", as an element of a tensor;
 /// null if it is none of this type.

@@ -41,6 +41,10 @@ Type convertElementType(int dataType, MLIRContext *context) {
     return Float8E5M2Type::get(context);
   case TensorProto::FLOAT8E5M2FNUZ:
     return Float8E5M2FNUZType::get(context);
+  case TensorProto::FLOAT8E8M0:
+    return Float8E8M0FNUType::get(context);
+  case TensorProto::FLOAT4E2M1:
+    return Float4E2M1FNType::get(context);
   case TensorProto::BOOL:
     return integer(1);
   case TensorProto::INT8:
@@ -64,6 +68,10 @@ Type convertElementType(int dataType, MLIRContext *context) {
 }
 
 int packedBits(int dataType) {
+  return dataType == TensorProto::FLOAT4E2M1 ? 4 : integerBits(dataType);
+}
+
+int integerBits(int dataType) {
   switch (dataType) {
   case TensorProto::INT4:
   case TensorProto::UINT4:
@@ -76,7 +84,7 @@ int packedBits(int dataType) {
 }
 
 Type valueElementType(int dataType, MLIRContext *context) {
-  if (packedBits(dataType) == 0)
+  if (integerBits(dataType) == 0)
     return convertElementType(dataType, context);
   bool isSigned =
       dataType == TensorProto::INT4 || dataType == TensorProto::INT2;
@@ -235,7 +243,7 @@ TypedAttr convertTensor(const TensorProto &tensor, const ModelFile &file,
 Value truncateToBits(GraphOps &b, Value x, int dataType) {
   Type element = valueElementType(dataType, b.graph.context());
   Type i32 = b.graph.raw().getI32Type();
-  int bits = packedBits(dataType);
+  int bits = integerBits(dataType);
   // As integers first: what a byte cannot hold of a float is cut off, too.
   Value whole = b.cast(x, i32);
   if (element.isUnsignedInteger())

@@ -32,9 +32,11 @@ struct ModelFile {
 /// like it.
 mlir::Type convertElementType(int dataType, mlir::MLIRContext *context);
 
-/// How many bits the integers of a TensorProto.DataType have that files hold
+/// How many bits the numbers of a TensorProto.DataType have that files hold
 /// several of in a byte: 4 or 2; 0 for all others.
 int packedBits(int dataType);
+/// The same for integers alone.
+int integerBits(int dataType);
 /// The element type of values of a TensorProto.DataType: the same, but for
 /// integers of 4 and 2 bits, each of which has a byte outside of files.
 mlir::Type valueElementType(int dataType, mlir::MLIRContext *context);

@@ -190,6 +190,10 @@ NumPyName numpy_name(tinh_dtype_t dtype) {
     return {"float8_e5m2", true};
   case TINH_DTYPE_F8E5M2FNUZ:
     return {"float8_e5m2fnuz", true};
+  case TINH_DTYPE_F8E8M0FNU:
+    return {"float8_e8m0fnu", true};
+  case TINH_DTYPE_F4E2M1FN:
+    return {"float4_e2m1fn", true};
   }
   return {"?", false};
 }

@@ -19,8 +19,9 @@
 #define TINH_MAX_RANK 8
 
 /* Element types, after NumPy's names. The values are part of the artifact's
- * layout: append, never renumber. A bool is one byte, 0 or 1. Floats of 8 bits,
- * after those of ml_dtypes, are for storage. */
+ * layout: append, never renumber. A bool is one byte, 0 or 1. Floats of 8 and 4
+ * bits, after those of ml_dtypes, are for storage; one of 4 bits is the low
+ * half of a byte. */
 typedef enum tinh_dtype {
   TINH_DTYPE_BOOL = 0,
   TINH_DTYPE_I8 = 1,
@@ -38,7 +39,9 @@ typedef enum tinh_dtype {
   TINH_DTYPE_F8E4M3FN = 13,
   TINH_DTYPE_F8E4M3FNUZ = 14,
   TINH_DTYPE_F8E5M2 = 15,
-  TINH_DTYPE_F8E5M2FNUZ = 16
+  TINH_DTYPE_F8E5M2FNUZ = 16,
+  TINH_DTYPE_F8E8M0FNU = 17,
+  TINH_DTYPE_F4E2M1FN = 18
 } tinh_dtype_t;
 
 #endif /* TINH_TYPES_H */

@@ -69,7 +69,7 @@ func.func @f(%x: tensor<4x3xui8>) -> tensor<8x3xi8> {
 // -----
 
 func.func @f(%x: tensor<4xf8E4M3FN>, %y: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {
-  // expected-error @+1 {{operand #0 must be statically shaped tensor of numbers to compute with (of f8, which is for storage, a cast makes some), but got 'tensor<4xf8E4M3FN>'}}
+  // expected-error @+1 {{operand #0 must be statically shaped tensor of numbers to compute with (of f8 and f4, which are for storage, a cast makes some), but got 'tensor<4xf8E4M3FN>'}}
   %z = graph.add %x, %y : tensor<4xf8E4M3FN>, tensor<4xf8E4M3FN> -> tensor<4xf8E4M3FN>
   return %z : tensor<4xf8E4M3FN>
 }
@@ -93,7 +93,7 @@ func.func @f(%x: tensor<4x3xf8E5M2>, %i: tensor<2xi64>, %u: tensor<2x3xf8E5M2>) 
 // -----
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf16> {
-  // expected-error @+1 {{only casts to floats of 8 bits saturate, found 'f16'}}
+  // expected-error @+1 {{only casts to floats of 8 or 4 bits saturate, found 'f16'}}
   %y = graph.cast %x saturate : tensor<4xf32> to tensor<4xf16>
   return %y : tensor<4xf16>
 }
@@ -101,7 +101,7 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf16> {
 // -----
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf8E5M2> {
-  // expected-error @+1 {{floats of 8 bits are rounded where they are made, found a cast from 'f32' to 'f8E5M2' that may contract}}
+  // expected-error @+1 {{floats of 8 and 4 bits are rounded where they are made, found a cast from 'f32' to 'f8E5M2' that may contract}}
   %y = graph.cast %x contract : tensor<4xf32> to tensor<4xf8E5M2>
   return %y : tensor<4xf8E5M2>
 }
@@ -112,4 +112,36 @@ func.func @f(%x: tensor<4x3xf8E5M2>, %s: tensor<f32>, %z: tensor<f8E4M3FN>) -> t
   // expected-error @+1 {{expected a zero point of 'f8E5M2', found 'f8E4M3FN'}}
   %y = graph.dequantize %x scale %s zero_point %z : tensor<4x3xf8E5M2>, tensor<f32>, tensor<f8E4M3FN> -> tensor<4x3xf32>
   return %y : tensor<4x3xf32>
+}
+
+// -----
+
+func.func @rounding(%x: tensor<4xf32> {graph.name = "x"}) -> (tensor<4xf8E5M2> {graph.name = "y"}) {
+  // expected-error @+1 {{only casts to f8E8M0FNU round up, found 'f8E5M2'}}
+  %y = graph.cast %x rounding up : tensor<4xf32> to tensor<4xf8E5M2>
+  return %y : tensor<4xf8E5M2>
+}
+
+// -----
+
+func.func @powers(%x: tensor<4xf32> {graph.name = "x"}, %s: tensor<f32> {graph.name = "s"}) -> (tensor<4xf8E8M0FNU> {graph.name = "y"}) {
+  // expected-error @+1 {{result #0 must be statically shaped tensor of integers of 8 or 16 bits, f8 but f8E8M0FNU, or f4, but got 'tensor<4xf8E8M0FNU>'}}
+  %y = graph.quantize %x scale %s : tensor<4xf32>, tensor<f32> -> tensor<4xf8E8M0FNU>
+  return %y : tensor<4xf8E8M0FNU>
+}
+
+// -----
+
+func.func @widths(%x: tensor<4xf32> {graph.name = "x"}) -> (tensor<4xi64> {graph.name = "y"}) {
+  // expected-error @+1 {{expected element types of as many bits, found 'f32' and 'i64'}}
+  %y = graph.bitcast %x : tensor<4xf32> to tensor<4xi64>
+  return %y : tensor<4xi64>
+}
+
+// -----
+
+func.func @booleans(%x: tensor<4xi1> {graph.name = "x"}) -> (tensor<4xi8> {graph.name = "y"}) {
+  // expected-error @+1 {{booleans have no bits to read, found 'i1' and 'i8'; a cast converts them}}
+  %y = graph.bitcast %x : tensor<4xi1> to tensor<4xi8>
+  return %y : tensor<4xi8>
 }

@@ -147,7 +147,8 @@ TEST(Errors, ItemsThatAreNotOne) {
 
 TEST(Errors, DTypesOfCompiledModelsAlone) {
   Tensor x = zeros(3);
-  for (DType dtype : {TINH_DTYPE_F8E4M3FN, TINH_DTYPE_F8E5M2FNUZ}) {
+  for (DType dtype : {TINH_DTYPE_F8E4M3FN, TINH_DTYPE_F8E5M2FNUZ,
+                      TINH_DTYPE_F8E8M0FNU, TINH_DTYPE_F4E2M1FN}) {
     uint8_t bytes[3] = {};
     std::string why =
         std::string("tensors have no elements of ") + dtype.name() + ", which";

@@ -6,10 +6,12 @@
 # Each of these adds its cases to CASES.
 from op_cases import (
     elementwise,
+    bitcasts,
     contractions,
     quantization,
     bf16,
     float8,
+    float4,
     pooling,
     reductions,
     normalizations,

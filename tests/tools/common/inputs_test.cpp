@@ -81,6 +81,23 @@ TEST(Inputs, HalvesAreNormalToo) {
   }
 }
 
+TEST(Inputs, FloatsOf4BitsAreNormalAndPowersOfTwoNearOne) {
+  int small = 0, negative = 0;
+  for (double bits : values<uint8_t>(
+           make_input(tensor("x", TINH_DTYPE_F4E2M1FN), "random"))) {
+    EXPECT_LT(bits, 16);
+    small += (int(bits) & 7) < 2; // Less than 1.
+    negative += int(bits) >= 8;
+  }
+  EXPECT_NEAR(small, 550, 110);
+  EXPECT_NEAR(negative, 400, 100); // There is no -0.
+  for (double bits : values<uint8_t>(
+           make_input(tensor("x", TINH_DTYPE_F8E8M0FNU), "random"))) {
+    EXPECT_GE(bits, 125);
+    EXPECT_LE(bits, 129);
+  }
+}
+
 TEST(Inputs, FloatsOf8BitsAreNormalToo) {
   // The bits of 1.
   for (auto [dtype, one] : {std::pair{TINH_DTYPE_F8E4M3FN, 0x38},

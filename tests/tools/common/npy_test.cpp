@@ -47,9 +47,10 @@ protected:
 } // namespace
 
 TEST_F(Npy, EveryTypeAndRankComesBack) {
-  const size_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1, 1, 1};
+  const size_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2,
+                          2, 4, 8, 1, 1, 1, 1, 1, 1};
   std::vector<int64_t> dims;
-  for (int dtype = TINH_DTYPE_BOOL; dtype <= TINH_DTYPE_F8E5M2FNUZ; ++dtype) {
+  for (int dtype = TINH_DTYPE_BOOL; dtype <= TINH_DTYPE_F4E2M1FN; ++dtype) {
     std::vector<char> data(sizes[dtype]);
     for (int64_t dim : dims)
       data.resize(data.size() * size_t(dim));
@@ -70,9 +71,10 @@ TEST_F(Npy, EveryTypeAndRankComesBack) {
   }
 }
 
-TEST_F(Npy, BytesCanBeAllFloatsOf8Bits) {
-  const tinh_dtype_t floats[] = {TINH_DTYPE_F8E4M3FN, TINH_DTYPE_F8E4M3FNUZ,
-                                 TINH_DTYPE_F8E5M2, TINH_DTYPE_F8E5M2FNUZ};
+TEST_F(Npy, BytesCanBeAllFloatsOf8And4Bits) {
+  const tinh_dtype_t floats[] = {TINH_DTYPE_F8E4M3FN,  TINH_DTYPE_F8E4M3FNUZ,
+                                 TINH_DTYPE_F8E5M2,    TINH_DTYPE_F8E5M2FNUZ,
+                                 TINH_DTYPE_F8E8M0FNU, TINH_DTYPE_F4E2M1FN};
   for (tinh_dtype_t wanted : floats) {
     EXPECT_TRUE(can_be(TINH_DTYPE_F8E4M3FN, wanted));
     EXPECT_FALSE(can_be(TINH_DTYPE_U8, wanted));

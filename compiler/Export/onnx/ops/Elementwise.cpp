@@ -56,11 +56,21 @@ Tensor gelu(NodeWriter &w, graph::GeluOp op) {
 
 Tensor castTo(NodeWriter &w, graph::CastOp op) {
   Type element = w.type().getElementType();
-  if (op.getSaturate() || !graph::isFloat8(element))
+  if (!graph::isStorageFloat(element))
     return w.cast(w.operand(0), element);
-  return w.node("Cast", w.operand(0), w.type(),
-                {attribute("to", int64_t(findElementType(element))),
-                 attribute("saturate", int64_t(0))});
+  Attributes attributes = {attribute("to", int64_t(findElementType(element)))};
+  if (!op.getSaturate())
+    attributes.push_back(attribute("saturate", int64_t(0)));
+  if (isa<Float8E8M0FNUType>(element))
+    attributes.push_back(
+        attribute("round_mode", stringifyRounding(op.getRounding())));
+  return w.node("Cast", w.operand(0), w.type(), attributes);
+}
+
+Tensor bitcast(NodeWriter &w, graph::BitcastOp op) {
+  Type element = getElementTypeOrSelf(op.getY());
+  return w.node("BitCast", w.operand(0), w.type(),
+                {attribute("to", int64_t(findElementType(element)))});
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,6 +263,7 @@ ArrayRef<OpEntry> elementwiseWriters() {
       {"graph.tanh", same, "Tanh"},
       {"graph.where", same, "Where"},
       {"graph.xor", logic, "Xor"},
+      entry<graph::BitcastOp, bitcast>(),
       entry<graph::CastOp, castTo>(),
       entry<graph::CompareOp, compare>(),
       entry<graph::GeluOp, gelu>(),

@@ -98,9 +98,20 @@ Tensor dequantize(NodeWriter &w, graph::DequantizeOp op) {
   return write(w, op, "DequantizeLinear", {});
 }
 
+/// A constant of such floats has its bytes as files do.
+Tensor unpackFloat4(NodeWriter &w, graph::UnpackInt4Op op) {
+  auto constant = op.getX().getDefiningOp<graph::ConstantOp>();
+  if (!constant || static_cast<int64_t>(op.getAxis()) + 1 != w.type().getRank())
+    return w.refuse("ONNX has no bytes that become floats of 4 bits, but in "
+                    "constants, along the last dimension");
+  return w.packed(graph::elementsOf(constant.getValue()));
+}
+
 /// Both halves of all bytes, side by side; of signed numbers the highest bit
 /// counts -8. As an operator set before that of INT4 has it.
 Tensor unpackInt4(NodeWriter &w, graph::UnpackInt4Op op) {
+  if (isa<Float4E2M1FNType>(w.type().getElementType()))
+    return unpackFloat4(w, op);
   Tensor x = w.operand(0);
   int64_t half = static_cast<int64_t>(op.getAxis()) + 1;
   Ints shape(x.shape());

@@ -134,14 +134,24 @@ Results choose(NodeBuilder &b) {
 Results identity(NodeBuilder &b) { return {b.input(0)}; }
 
 /// What is beyond the range of a float of 8 bits is limited, unless a node says
-/// otherwise; integers of few bits keep their lowest ones.
+/// otherwise; powers of two are rounded up, if it does not; integers of few
+/// bits keep their lowest ones.
 Value castElements(NodeBuilder &b, Type to) {
-  return b.cast(b.input(0), to, b.intAttribute("saturate", 1) != 0);
+  bool saturate = b.intAttribute("saturate", 1) != 0;
+  if (!isa_and_present<Float8E8M0FNUType>(to))
+    return b.cast(b.input(0), to, saturate);
+  std::string mode = b.stringAttribute("round_mode", "up");
+  std::optional<graph::Rounding> rounding = graph::symbolizeRounding(mode);
+  if (!rounding)
+    return b.fail(
+        "attribute round_mode: expected up, down or nearest, found \"" + mode +
+        "\"");
+  return b.castToPower(b.input(0), *rounding, saturate);
 }
 
 Value castToDataType(NodeBuilder &b, int64_t dataType) {
   auto type = static_cast<int>(dataType);
-  if (packedBits(type))
+  if (integerBits(type))
     return truncateToBits(b, b.input(0), type);
   return castElements(b, b.elementType(dataType));
 }
@@ -153,19 +163,18 @@ Results castTo(NodeBuilder &b) {
 }
 
 Results castLike(NodeBuilder &b) {
-  if (packedBits(b.inputType(1)))
+  if (integerBits(b.inputType(1)))
     return {castToDataType(b, b.inputType(1))};
   return {castElements(b, b.element(b.input(1)))};
 }
 
-/// The same bits as another type: of integers, what a conversion keeps.
+/// The same bits as another type; a boolean has a byte.
 Results bitCast(NodeBuilder &b) {
   Value x = b.input(0);
   Type to = b.elementType(b.intAttribute("to", 0));
   if (!to)
     return {Value()};
   Type from = b.element(x);
-  // A boolean has a byte.
   auto bits = [](Type type) {
     unsigned width = type.getIntOrFloatBitWidth();
     return width == 1 ? 8 : width;
@@ -173,11 +182,17 @@ Results bitCast(NodeBuilder &b) {
   if (bits(from) != bits(to))
     return {b.fail("expected a type of " + Twine(bits(from)) +
                    " bits, found one of " + Twine(bits(to)))};
-  bool isFloat = isa<FloatType>(from);
-  if (from != to && (isFloat || isa<FloatType>(to) || to.isInteger(1)))
-    return {b.fail("the bits of floats as integers, or of integers as floats "
-                   "or booleans, are not supported")};
-  return {b.cast(x, to)};
+  if (from != to && to.isInteger(1))
+    return {b.fail("a boolean is 0 or 1, and other bits are none; compare with "
+                   "0 in place of it")};
+  if (from.isInteger(1)) {
+    Type byte = IntegerType::get(b.graph.context(), 8, IntegerType::Unsigned);
+    x = b.cast(x, to.isInteger(1) ? to : byte);
+    from = b.element(x);
+  }
+  if (from == to)
+    return {x};
+  return {b.create<graph::BitcastOp>({x}, {}, b.type(x).clone(to))};
 }
 
 /// The share that a Dropout drops in training; nothing, with an error, if it is

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A quantised tensor is integers q, or floats of 8 bits, that stand for
+// A quantised tensor is integers q, or floats of 8 or 4 bits, that stand for
 // (q - zero point) · scale, with one scale and zero point, or one for each
 // index of an axis, or one for each block of indices along it. Products of
 // quantised integers are computed in i32, exactly.
@@ -118,9 +118,17 @@ bool isValidScale(NodeBuilder &b, Value scale, Use use) {
   return true;
 }
 
+/// A scale to compute with: powers of two become f32, which has them all.
+Value inputScale(NodeBuilder &b, int i) {
+  Value scale = b.input(i);
+  return scale && isa<Float8E8M0FNUType>(b.element(scale))
+             ? b.cast(scale, b.graph.raw().getF32Type())
+             : scale;
+}
+
 std::optional<Quantized> align(NodeBuilder &b, Value x, const Parameters &p,
                                Use use) {
-  Value scale = repeatInBlocks(b, x, b.input(p.scale), p);
+  Value scale = repeatInBlocks(b, x, inputScale(b, p.scale), p);
   auto alignment = alignmentOf(b, x, scale, p);
   if (!alignment || !isValidScale(b, scale, use) || b.failed())
     return std::nullopt;
@@ -170,7 +178,8 @@ Value centre(NodeBuilder &b, Value x, int zeroPoint, int64_t axis) {
 bool isQuantized(Type element) {
   auto integer = dyn_cast_or_null<IntegerType>(element);
   return integer ? integer.getWidth() == 8 || integer.getWidth() == 16
-                 : element && graph::isFloat8(element);
+                 : element && graph::isStorageFloat(element) &&
+                       !isa<Float8E8M0FNUType>(element);
 }
 
 /// Floats as the nearest elements of a type, in units of a scale. What is
@@ -181,14 +190,14 @@ Value quantize(NodeBuilder &b, const Quantized &q, Type element,
     std::string found = "none";
     if (element)
       llvm::raw_string_ostream(found = "") << element;
-    return b.fail("expected integers of 8 or 16 bits, or floats of 8, as "
+    return b.fail("expected integers of 8 or 16 bits, or floats of 8 or 4, as "
                   "quantised elements, found " +
                   found);
   }
   Type float32 = b.graph.raw().getF32Type();
   Type precision = b.element(q.scale).isF64() ? b.element(q.scale) : float32;
   Value x = b.cast(q.x, precision), scale = b.cast(q.scale, precision);
-  if (!saturate && graph::isFloat8(element)) {
+  if (!saturate && graph::isStorageFloat(element)) {
     Value y = b.div(x, scale);
     if (q.zeroPoint)
       y = b.add(y, b.cast(q.zeroPoint, precision));
@@ -232,16 +241,20 @@ Results quantizeLinear(NodeBuilder &b) {
   if (!element) // Which says that there is none.
     return {b.cast(x, b.elementType(type))};
   Value y = quantize(b, *q, element, b.intAttribute("saturate", 1) != 0);
-  if (int bits = packedBits(type))
+  if (int bits = integerBits(type))
     y = limitToBits(b, y, bits);
   return {b.reshape(y, Ints(b.shape(x)))};
 }
 
 Results dequantizeLinear(NodeBuilder &b) {
+  int64_t type = b.intAttribute("output_dtype", 0);
+  Value given = b.input(1);
+  if (type == 0 && given && isa<Float8E8M0FNUType>(b.element(given)))
+    return {b.fail("a scale of FLOAT8E8M0 does not say which floats the result "
+                   "has: attribute output_dtype is missing")};
   Value y = dequantize(
       b, b.input(0),
       {1, 2, b.intAttribute("axis", 1), b.intAttribute("block_size", 0)});
-  int64_t type = b.intAttribute("output_dtype", 0);
   return {type ? b.cast(y, b.elementType(type)) : y};
 }
 

@@ -98,7 +98,7 @@ FloatType drawnType(NodeBuilder &b, Value like) {
                   ? b.element(like)
                   : b.elementType(b.intAttribute("dtype", kFloat32));
   auto element = dyn_cast_or_null<FloatType>(type);
-  if (element && !graph::isFloat8(element))
+  if (element && !graph::isStorageFloat(element))
     return element;
   b.fail("expected numbers of f64, f32, f16 or bf16 as the result");
   return {};

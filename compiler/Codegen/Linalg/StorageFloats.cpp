@@ -1,11 +1,11 @@
-//===- Float8.cpp - Floats of 8 bits, by integers ---------------*- C++ -*-===//
+//===- StorageFloats.cpp - Floats of 8 and 4 bits, by integers --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/Linalg/Float8.h"
+#include "compiler/Codegen/Linalg/StorageFloats.h"
 
 #include <cmath>
 
@@ -16,20 +16,27 @@ namespace {
 
 /// The bits of numbers without their sign: an exponent before a fraction.
 struct Format {
-  int fractionBits, bias;
-  int64_t largest, nan;
+  int width, fractionBits, bias;
+  int64_t largest;
+  /// That of 4 bits has none; 0 stands for it.
+  bool hasNan;
+  int64_t nan;
   bool hasInfinity;
   /// Else the bits of -0 are NaN.
   bool hasNegativeZero;
 
   explicit Format(const llvm::fltSemantics &semantics)
-      : fractionBits(static_cast<int>(APFloat::semanticsPrecision(semantics)) -
+      : width(static_cast<int>(APFloat::semanticsSizeInBits(semantics))),
+        fractionBits(static_cast<int>(APFloat::semanticsPrecision(semantics)) -
                      1),
         bias(1 - APFloat::semanticsMinExponent(semantics)),
         largest(bitsOf(APFloat::getLargest(semantics))),
-        nan(bitsOf(APFloat::getNaN(semantics))),
+        hasNan(APFloat::semanticsHasNaN(semantics)),
+        nan(hasNan ? bitsOf(APFloat::getNaN(semantics)) : 0),
         hasInfinity(APFloat::semanticsHasInf(semantics)),
-        hasNegativeZero(nan != 0x80) {}
+        hasNegativeZero(nan != sign()) {}
+
+  int64_t sign() const { return int64_t(1) << (width - 1); }
 
   static int64_t bitsOf(const APFloat &value) {
     return static_cast<int64_t>(value.bitcastToAPInt().getZExtValue());
@@ -86,14 +93,27 @@ public:
 
 } // namespace
 
-Value decodeFloat8(Scalars &s, Value byte, Type type) {
+/// 2^(byte - 127): the exponent of an f32 but for the least, which is half of
+/// its least normal number, and for NaN.
+static Value decodePower(Scalars &s, Value byte) {
+  Words w(s, s.b.getF32Type());
+  Value x = arith::ExtUIOp::create(s.b, w.word, byte);
+  Value number = w.shiftLeft(x, w.fractionBits());
+  number = w.choose(w.s.equal(x, w.constant(0)), w.bitsOf(0x1p-127), number);
+  return w.number(
+      w.choose(w.s.equal(x, w.constant(0xff)), w.bitsOf(std::nan("")), number));
+}
+
+Value decodeStorageFloat(Scalars &s, Value byte, Type type) {
+  if (isa<Float8E8M0FNUType>(type))
+    return decodePower(s, byte);
   Format format = formatOf(type);
   Words w(s, s.b.getF32Type());
   int shift = w.fractionBits() - format.fractionBits;
   int64_t rebias = int64_t(w.bias() - format.bias) << w.fractionBits();
   Value x = arith::ExtUIOp::create(s.b, w.word, byte);
-  Value sign = w.shiftLeft(w.both(x, 0x80), 24);
-  Value magnitude = w.both(x, 0x7f);
+  Value sign = w.shiftLeft(w.both(x, format.sign()), 32 - format.width);
+  Value magnitude = w.both(x, format.sign() - 1);
   Value number = w.plus(w.shiftLeft(magnitude, shift), rebias);
   if (format.hasInfinity) // Such, and NaN, have the highest exponent.
     number = w.s.select(w.s.less(w.constant(format.largest), magnitude),
@@ -104,7 +124,7 @@ Value decodeFloat8(Scalars &s, Value byte, Type type) {
   Value isSmall =
       w.s.less(magnitude, w.constant(int64_t(1) << format.fractionBits));
   number = w.either(w.s.select(isSmall, small, number), sign);
-  if (!format.hasInfinity) {
+  if (format.hasNan && !format.hasInfinity) {
     Value bits = format.hasNegativeZero ? magnitude : x;
     number = w.choose(w.s.equal(bits, w.constant(format.nan)),
                       w.bitsOf(std::nan("")), number);
@@ -130,14 +150,16 @@ static Value roundToFloat8(Words &w, const Format &format, Value magnitude) {
   return w.s.select(isSmall, small, normal);
 }
 
-Value encodeFloat8(Scalars &s, Value x, Type type, bool saturate) {
+Value encodeStorageFloat(Scalars &s, Value x, Type type, bool saturate) {
   Format format = formatOf(type);
   Words w(s, x.getType());
   Value bits = w.bits(x);
-  Value sign = w.both(w.shiftRight(bits, w.width() - 8), 0x80);
+  Value sign =
+      w.both(w.shiftRight(bits, w.width() - format.width), format.sign());
   Value magnitude = w.both(bits, w.width() == 32 ? INT32_MAX : INT64_MAX);
   Value isNan = w.s.less(w.constant(w.bitsOf(HUGE_VAL)), magnitude);
   Value y = roundToFloat8(w, format, magnitude);
+  saturate |= !format.hasNan;
   if (saturate || format.hasInfinity)
     y = w.s.min(y, w.constant(format.largest + (saturate ? 0 : 1)));
   else
@@ -148,6 +170,43 @@ Value encodeFloat8(Scalars &s, Value x, Type type, bool saturate) {
     y = w.choose(w.s.equal(y, w.constant(0)), 0, w.either(y, sign));
     y = w.choose(isNan, format.nan, y);
   }
+  return arith::TruncIOp::create(s.b, s.b.getI8Type(), y);
+}
+
+/// What is added to the bits of an f32 to round its exponent.
+static int64_t roundingBump(graph::Rounding rounding, int fractionBits) {
+  switch (rounding) {
+  case graph::Rounding::Nearest:
+    return int64_t(1) << (fractionBits - 1);
+  case graph::Rounding::Up:
+    return (int64_t(1) << fractionBits) - 1;
+  case graph::Rounding::Down:
+    return 0;
+  }
+  llvm_unreachable("all directions are listed");
+}
+
+Value encodePower(Scalars &s, Value x, graph::Rounding rounding,
+                  bool saturate) {
+  constexpr int64_t kLargest = 0xfe, kNan = 0xff;
+  Words w(s, s.b.getF32Type());
+  Value bits = w.bits(x), magnitude = w.both(bits, INT32_MAX);
+  // Of what is less than the least normal number, half of it is the least
+  // power, and the fraction has a bit less.
+  int64_t bump = roundingBump(rounding, w.fractionBits());
+  Value isSmall = w.s.less(magnitude, w.constant(w.bitsOf(0x1p-126)));
+  Value rounded =
+      w.s.add(magnitude, w.choose(isSmall, bump / 2, w.constant(bump)));
+  Value y = w.shiftRight(rounded, w.fractionBits());
+  Value isTooSmall = w.s.less(magnitude, w.constant(w.bitsOf(0x1p-127)));
+  y = w.choose(isTooSmall, saturate ? 0 : kNan, y);
+  if (saturate)
+    y = w.s.min(y, w.constant(kLargest));
+  Value isNan = w.s.less(w.constant(w.bitsOf(HUGE_VAL)), magnitude);
+  Value isNegative =
+      arith::AndIOp::create(s.b, w.s.less(bits, w.constant(0)),
+                            w.s.notEqual(magnitude, w.constant(0)));
+  y = w.choose(w.either(isNan, isNegative), kNan, y);
   return arith::TruncIOp::create(s.b, s.b.getI8Type(), y);
 }
 
