@@ -48,6 +48,7 @@ struct GroupQueryAttention {
   bool readOperands();
   bool readLengths();
   void rotate();
+  Value fill(Value x, int64_t axis);
   Value store(Value fresh, int pastInput);
   Value mask();
   Value attend(Value keys, Value values);
@@ -181,6 +182,20 @@ void GroupQueryAttention::rotate() {
   key = rotateHeads(b, key, caches[0], caches[1], interleaved);
 }
 
+/// x with zeros behind it, one for each place of the cache that it lacks.
+Value GroupQueryAttention::fill(Value x, int64_t axis) {
+  int64_t missing = cache - b.shape(x)[axis];
+  if (missing <= 0)
+    return x;
+  Ints low(b.rank(x), 0), high(low);
+  high[axis] = missing;
+  auto mode =
+      graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
+  return b.create<graph::PadOp>(
+      {x, b.scalarLike(x, 0)},
+      {b.attr("low", low), b.attr("high", high), b.attr("mode", mode)});
+}
+
 /// The past with what is new in its places, [batch, heads, cache, width].
 Value GroupQueryAttention::store(Value fresh, int pastInput) {
   if (!fresh)
@@ -193,16 +208,7 @@ Value GroupQueryAttention::store(Value fresh, int pastInput) {
     Value given = b.input(pastInput);
     if (!given || b.rank(given) != 4)
       return b.fail("expected a past [batch, heads, length, width]");
-    int64_t missing = cache - b.shape(given)[2];
-    auto mode =
-        graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
-    past = missing == 0
-               ? given
-               : b.create<graph::PadOp>(
-                     {given, past},
-                     {b.attr("low", ArrayRef<int64_t>{0, 0, 0, 0}),
-                      b.attr("high", ArrayRef<int64_t>{0, 0, missing, 0}),
-                      b.attr("mode", mode)});
+    past = fill(given, 2);
   }
   Value at = b.sub(b.reshape(b.iota(cache), {1, 1, cache, 1}), start);
   Value zero = b.scalar(i64, 0);
@@ -232,8 +238,14 @@ Value GroupQueryAttention::mask() {
     visible = b.create<graph::AndOp>(
         {visible, b.compare(Predicate::GreaterEqual, at, first)});
   }
-  Value bias = b.has(kAttentionBias) ? b.cast(b.input(kAttentionBias), element)
-                                     : b.scalar(element, 0);
+  Value bias = b.scalar(element, 0);
+  if (b.has(kAttentionBias)) {
+    Value given = b.cast(b.input(kAttentionBias), element);
+    if (!given || b.rank(given) < 1)
+      return b.fail("expected an attention_bias [batch, heads, length, keys]");
+    // Of the keys that there are; no query sees what the cache has beyond.
+    bias = b.shape(given).back() == 1 ? given : fill(given, b.rank(given) - 1);
+  }
   return b.where(visible, bias,
                  b.scalar(element, -std::numeric_limits<double>::infinity()));
 }
