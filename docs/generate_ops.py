@@ -58,8 +58,13 @@ A Cast to them keeps the lowest bits, a QuantizeLinear limits. Those of `FLOAT8E
 CastLike, QuantizeLinear and DequantizeLinear; what would compute with them is refused.
 
 Random numbers follow from a node's `seed` or, without one, from its name: they are
-the same in each run, on each machine and in each iteration of a loop. Those of a Dropout, in a model that is
-[trained](training.md#dropout), are new in each step.
+the same in each run, on each machine and in each iteration of a loop. They are other
+numbers than NumPy's or ONNX Runtime's. So a Dropout drops whose `training_mode` is true
+in a model that is only run; in one that is [trained](training.md#dropout), what is dropped
+is new in each step.
+
+A `com.microsoft.GroupQueryAttention` whose `total_sequence_length` is no constant keeps
+as many keys as its past has places: a program that runs on gives it a longer past.
 
 ONNX's own tests of single nodes say how complete an op is:
 `tests/conformance/refused.txt` lists those that are refused, and why.

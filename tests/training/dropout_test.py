@@ -173,9 +173,20 @@ class DropoutTest(tool_test.ToolTest):
         x = np.random.default_rng(0).normal(size=(N, WIDTH)).astype(np.float32)
         results = Model(LIBRARY, self.folder / "model.so", 1).run({"x": x})
         np.testing.assert_array_equal(results["d"], x)
-        self.save(0.5, training=True)
-        done = self.run_tool("graph-compile", "model.onnx", "-o", "model.so")
-        self.fails(done, "training_mode", "only run", "--train")
+
+    def test_training_mode_drops_in_runs(self):
+        """What is dropped follows from the model, and the rest is scaled."""
+        self.save(0.25, training=True, outputs=("d", "mask"))
+        self.compile("model.onnx", "model.so")
+        x = np.random.default_rng(0).normal(size=(N, WIDTH)).astype(np.float32)
+        model = Model(LIBRARY, self.folder / "model.so", 1)
+        results = model.run({"x": x})
+        kept = results["mask"].astype(bool)
+        expected = np.where(kept, x / np.float32(0.75), 0)
+        np.testing.assert_allclose(results["d"], expected, rtol=1e-6)
+        deviation = np.sqrt(0.25 * 0.75 / kept.size)
+        self.assertLess(abs(kept.mean() - 0.75), 4 * deviation)
+        np.testing.assert_array_equal(model.run({"x": x})["mask"], kept)
 
     def test_phases(self):
         """A model that is read in a later phase drops the same."""

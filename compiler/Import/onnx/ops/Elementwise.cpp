@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/OpTable.h"
+#include "compiler/Import/onnx/ops/Random.h"
 
 using namespace mlir;
 
@@ -195,16 +196,22 @@ Results bitCast(NodeBuilder &b) {
   return {b.create<graph::BitcastOp>({x}, {}, b.type(x).clone(to))};
 }
 
-/// The share that a Dropout drops in training; nothing, with an error, if it is
-/// not known or the node is to drop while the model is only run.
-std::optional<double> dropoutRatio(NodeBuilder &b) {
+/// The share that a Dropout drops, and whether it does in runs of the model,
+/// too.
+struct DropoutMode {
+  double ratio;
+  bool isDroppingInRuns;
+};
+
+/// Nothing, with an error, if that is not known.
+std::optional<DropoutMode> dropoutMode(NodeBuilder &b) {
   if (b.opset() < 7 && !b.intAttribute("is_test", 0) && !b.file.isTrained) {
     b.fail("is_test = 0 is not supported in a model that is only run; export "
            "it in its evaluation form, or compile it with --train");
     return std::nullopt;
   }
   if (b.opset() < 12)
-    return b.floatAttribute("ratio", 0.5);
+    return DropoutMode{b.floatAttribute("ratio", 0.5), false};
   std::optional<double> ratio = 0.5;
   if (b.has(1) && !b.has(2) && !b.file.isTrained &&
       !b.graph.constantOf(b.input(1)))
@@ -214,27 +221,38 @@ std::optional<double> dropoutRatio(NodeBuilder &b) {
   std::optional<double> training = b.has(2) ? b.number(2, "training_mode") : 0;
   if (!ratio || !training)
     return std::nullopt;
-  if (*training == 0 || *ratio == 0 || b.file.isTrained)
-    return ratio;
-  b.fail("training_mode is not supported with a ratio of " +
-         std::to_string(*ratio) +
-         " in a model that is only run; export it in its evaluation form, or "
-         "compile it with --train");
-  return std::nullopt;
+  return DropoutMode{*ratio,
+                     *training != 0 && *ratio != 0 && !b.file.isTrained};
+}
+
+/// A model that drops while it is only run: what is kept follows from the
+/// node's seed, or its name, as other random numbers do.
+Results dropInRuns(NodeBuilder &b, double ratio) {
+  Value x = b.input(0);
+  if (!isa<FloatType>(b.element(x)))
+    return {
+        b.fail("expected floats, found " + graph::shapeToString(x.getType()))};
+  Value u = drawUniform(b, b.graph.raw().getF32Type(), b.shape(x));
+  Value kept = b.compare(graph::ComparePredicate::GreaterEqual, u,
+                         b.scalarLike(u, ratio));
+  Value scaled = b.mul(x, b.scalarLike(x, ratio < 1 ? 1 / (1 - ratio) : 0));
+  return {b.where(kept, scaled, b.scalarLike(x, 0)), kept};
 }
 
 /// The mask says what is kept: all in inference. Who wants it gets what ones
 /// become, which is compared with 0 and multiplied with the input.
 Results dropout(NodeBuilder &b) {
-  std::optional<double> ratio = dropoutRatio(b);
-  if (!ratio)
+  std::optional<DropoutMode> mode = dropoutMode(b);
+  if (!mode)
     return {Value()};
-  if (*ratio < 0 || *ratio > 1)
-    return {b.fail("ratio is " + std::to_string(*ratio) +
+  if (mode->ratio < 0 || mode->ratio > 1)
+    return {b.fail("ratio is " + std::to_string(mode->ratio) +
                    "; it must be from 0 to 1")};
+  if (mode->isDroppingInRuns)
+    return dropInRuns(b, mode->ratio);
   Value x = b.input(0);
   auto drop = [&](Value value) -> Value {
-    return b.create<graph::DropoutOp>({value}, {b.attr("ratio", *ratio)});
+    return b.create<graph::DropoutOp>({value}, {b.attr("ratio", mode->ratio)});
   };
   if (!b.wants(1))
     return {drop(x)};

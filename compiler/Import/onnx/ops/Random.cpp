@@ -11,6 +11,7 @@
 // when the artifact is written.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Import/onnx/ops/Random.h"
 #include "compiler/Import/Composites.h"
 #include "compiler/Import/onnx/OpTable.h"
 
@@ -30,7 +31,9 @@ using Predicate = graph::ComparePredicate;
 /// The key of the node's numbers.
 Value keyOf(NodeBuilder &b) {
   uint64_t key = llvm::xxh3_64bits(b.node.name);
-  if (b.hasAttribute("seed")) {
+  if (b.op() == "Dropout" && b.hasAttribute("seed")) {
+    key = static_cast<uint64_t>(b.intAttribute("seed", 0));
+  } else if (b.hasAttribute("seed")) {
     auto seed = static_cast<float>(b.floatAttribute("seed", 0));
     key = std::bit_cast<uint32_t>(seed);
   }
@@ -65,7 +68,8 @@ std::optional<DrawnBlocks> drawBlocks(NodeBuilder &b, Type element,
   return DrawnBlocks{*count, isWide, words};
 }
 
-/// Numbers of f64, 0 ≤ x < 1, that stay below 1 in the type.
+} // namespace
+
 Value drawUniform(NodeBuilder &b, FloatType element, ArrayRef<int64_t> shape) {
   auto drawn = drawBlocks(b, element, shape);
   if (!drawn)
@@ -76,6 +80,8 @@ Value drawUniform(NodeBuilder &b, FloatType element, ArrayRef<int64_t> shape) {
     number = unitInterval(b, number, drawn->isWide, bits);
   return b.reshape(interleaveBlocks(b, drawn->words, drawn->count), shape);
 }
+
+namespace {
 
 Value drawNormal(NodeBuilder &b, FloatType element, ArrayRef<int64_t> shape) {
   auto drawn = drawBlocks(b, element, shape);
