@@ -173,6 +173,67 @@ class PredictorsTest(node_models.NodeTest):
                  inputdimensions=[2, 3])  # fmt: skip
         self.check(model)
 
+    def test_support_vectors(self):
+        model = node_models.Model()
+        x, vectors, weights = self.random(6, 4), self.random(5, 4), self.random(5)
+        gamma, offset, degree = 0.25, 0.5, 3.0
+        squares = ((x[:, None] - vectors) ** 2).sum(2)
+        dot = x @ vectors.T
+        kernels = {
+            "LINEAR": dot,
+            "POLY": (gamma * dot + offset) ** degree,
+            "RBF": np.exp(-gamma * squares),
+            "SIGMOID": np.tanh(gamma * dot + offset),
+        }
+        lists = dict(
+            support_vectors=vectors.ravel().tolist(),
+            coefficients=weights.tolist(),
+            kernel_params=[gamma, offset, degree],
+            n_supports=5,
+            rho=[0.125],
+        )
+        for name, values in kernels.items():
+            y = (values @ weights + 0.125)[:, None]
+            self.add(model, "SVMRegressor", [x], [y], kernel_type=name, **lists)
+        self.add(model, "SVMRegressor", [x], [np.where(y > 0, 1.0, -1.0)],
+                 kernel_type=name, one_class=1, **lists)  # fmt: skip
+        linear = x @ vectors[0] + 0.25
+        self.add(model, "SVMRegressor", [x.astype(np.float64)], [linear[:, None]],
+                 coefficients=vectors[0].tolist(), rho=[0.25])  # fmt: skip
+        self.check(model)
+        self.refuse_ml("SVMRegressor", 'RBF or SIGMOID', kernel_type="COSINE",
+                       coefficients=[1.0], rho=[0.0])  # fmt: skip
+        self.refuse_ml("SVMRegressor", "n_supports 3, 1 coefficients", n_supports=3,
+                       coefficients=[1.0], rho=[0.0])  # fmt: skip
+
+    def test_vectorizer(self):
+        """Weights, several lengths and tokens between those of an n-gram."""
+        tokens = self.rng.integers(0, 4, (3, 12))
+        grams = [(0,), (2,), (1, 3), (2, 2), (3, 0), (0, 1, 2)]
+        columns = [4, 0, 1, 6, 2, 3]  # Column 5 is no n-gram's.
+        weights = self.random(7)
+        counts = np.zeros((3, 7))
+        for gram, column in zip(grams, columns):
+            for distance in range(1, 2 if len(gram) == 1 else 4):
+                span = (len(gram) - 1) * distance
+                for i in range(12 - span):
+                    found = tokens[:, i : i + span + 1 : distance] == gram
+                    counts[:, column] += found.all(1)
+        attributes = dict(
+            min_gram_length=1, max_gram_length=3, max_skip_count=2,
+            pool_int64s=[t for gram in grams for t in gram],
+            ngram_counts=[0, 2, 8], ngram_indexes=columns,
+        )  # fmt: skip
+        model = node_models.Model()
+        for mode, expected in (
+            ("TF", counts),
+            ("IDF", (counts > 0) * weights),
+            ("TFIDF", counts * weights),
+        ):
+            model.add("TfIdfVectorizer", [tokens], [expected], domain="", mode=mode,
+                      weights=weights.tolist(), **attributes)  # fmt: skip
+        self.check(model)
+
     def test_tree_regressor(self):
         model = node_models.Model()
         x = self.rng.integers(-3, 4, (30, 4)).astype(np.float32)

@@ -33,8 +33,8 @@ const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
           samplingOps(),       scatterOps(),
           selectionOps(),      sequenceOps(),
           shapeOps(),          signalOps(),
-          stateOps(),          treeOps(),
-          vectorizerOps()})
+          stateOps(),          supportVectorOps(),
+          treeOps(),           vectorizerOps()})
       for (const OpEntry &entry : family)
         result[entry.name].push_back(&entry);
     return result;

@@ -62,6 +62,7 @@ llvm::ArrayRef<OpEntry> sequenceOps();
 llvm::ArrayRef<OpEntry> shapeOps();
 llvm::ArrayRef<OpEntry> signalOps();
 llvm::ArrayRef<OpEntry> stateOps();
+llvm::ArrayRef<OpEntry> supportVectorOps();
 llvm::ArrayRef<OpEntry> treeOps();
 llvm::ArrayRef<OpEntry> vectorizerOps();
 
