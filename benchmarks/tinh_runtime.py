@@ -71,6 +71,7 @@ class TensorInfo(c.Structure):
         ("rank", c.c_uint32),
         ("dims", c.POINTER(c.c_int64)),
         ("size", c.c_uint64),
+        ("size_outputs", c.POINTER(c.c_int32)),
     ]
 
 

@@ -41,6 +41,7 @@ struct Tensor {
   uint64_t size = 0;   // Bytes.
   uint64_t offset = 0; // In the weights or, of a variable, the state.
   int32_t variable = TINH_NOT_VARIABLE; // Index into Program::variables.
+  std::vector<int32_t> sizeOutputs;     // As tinh_tensor_desc_t::size_outputs.
 };
 
 /// A kernel that one thread runs by itself, outside of any function.

@@ -157,7 +157,15 @@ private:
     return structure({text(tensor.name), i32(tensor.dtype),
                       i32(tensor.dims.size()), extents(tensor),
                       i64(tensor.size),
-                      i32(static_cast<uint32_t>(tensor.variable))});
+                      i32(static_cast<uint32_t>(tensor.variable)),
+                      outputNumbers(tensor.sizeOutputs)});
+  }
+
+  Constant *outputNumbers(const std::vector<int32_t> &numbers) {
+    std::vector<Constant *> elements;
+    for (int32_t number : numbers)
+      elements.push_back(i32(static_cast<uint32_t>(number)));
+    return array(elements);
   }
 
   Constant *describe(const Conversion &conversion) {

@@ -184,15 +184,15 @@ static Expected<std::string> safetensorsHeader(const Contents &contents,
     if (tensor.offset > end) { // The format allows no gaps.
       auto &[name, size] = gaps.emplace_back("__padding." + std::to_string(end),
                                              tensor.offset - end);
-      tensors.push_back(
-          {{name.c_str(), TINH_DTYPE_U8, 1, &size, static_cast<uint64_t>(size)},
-           nullptr,
-           0});
+      tensors.push_back({{name.c_str(), TINH_DTYPE_U8, 1, &size,
+                          static_cast<uint64_t>(size), nullptr},
+                         nullptr,
+                         0});
     }
     end = tensor.offset + tensor.size;
     tensors.push_back({{tensor.name.c_str(), tensor.dtype,
                         static_cast<uint32_t>(tensor.dims.size()),
-                        tensor.dims.data(), tensor.size},
+                        tensor.dims.data(), tensor.size, nullptr},
                        nullptr,
                        0});
   }

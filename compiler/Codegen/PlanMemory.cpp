@@ -46,14 +46,16 @@ namespace tinh::codegen {
 namespace {
 
 plan::TensorAttr describe(StringAttr name, Location location, Type type,
-                          StringAttr variable, TypedAttr value = {}) {
+                          StringAttr variable, TypedAttr value = {},
+                          ArrayAttr sizes = {}) {
   if (variable)
     return plan::TensorAttr::get(variable, cast<RankedTensorType>(type), {},
                                  /*variable=*/true);
   if (auto node = dyn_cast<NameLoc>(location); node && !name)
     name = node.getName();
   return plan::TensorAttr::get(name ? name : StringAttr::get(type.getContext()),
-                               cast<RankedTensorType>(type), value);
+                               cast<RankedTensorType>(type), value,
+                               /*variable=*/false, sizes);
 }
 
 ArrayAttr describeInputs(func::FuncOp function) {
@@ -73,7 +75,8 @@ ArrayAttr describeOutputs(func::FuncOp function) {
   for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
     tensors.push_back(describe(
         function.getResultAttrOfType<StringAttr>(i, graph::names::kName),
-        function.getLoc(), type, resultVariable(function, i)));
+        function.getLoc(), type, resultVariable(function, i), /*value=*/{},
+        function.getResultAttrOfType<ArrayAttr>(i, graph::names::kSizes)));
   return ArrayAttr::get(function.getContext(), tensors);
 }
 

@@ -46,12 +46,14 @@ std::string phaseNames(Phase last) {
   return llvm::join(names, ", ") + " or " + phaseName(last).str();
 }
 
+/// Sizes of dimensions are resolved first: no other pass knows of padding.
 /// Constants are folded twice: batch norms and composites need to see the
 /// values of their parameters, and folding them leaves new arithmetic on
 /// constants. Composites come first: moving factors through sums, as batch
 /// norms need, would take apart the erf of a GELU. Those of a model that is
 /// trained stay, as dropouts do: they are another thing in training.
 static void buildNormalised(OpPassManager &pm, bool training) {
+  pm.addPass(transforms::createResolveDimensionSizes());
   if (!training)
     pm.addPass(transforms::createForgetDropout());
   pm.addPass(transforms::createSimplifyGraph());

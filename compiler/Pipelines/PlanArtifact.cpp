@@ -123,10 +123,25 @@ tinh_opcode_t opcodeOf(Operation &op) {
       .Default([](Operation *) { return TINH_OP_DISPATCH; });
 }
 
+/// The number of each output of the caller's by its name.
+llvm::StringMap<int32_t> numberOutputs(ArrayAttr tensors) {
+  llvm::StringMap<int32_t> numbers;
+  for (auto tensor : tensors.getAsRange<plan::TensorAttr>())
+    if (!tensor.getVariable())
+      numbers.try_emplace(tensor.getName(),
+                          static_cast<int32_t>(numbers.size()));
+  return numbers;
+}
+
 std::vector<artifact::Tensor> Describer::describe(ArrayAttr tensors) {
+  llvm::StringMap<int32_t> numbers = numberOutputs(tensors);
   std::vector<artifact::Tensor> result;
   for (auto tensor : tensors.getAsRange<plan::TensorAttr>()) {
     tinh::describe(result.emplace_back(), tensor.getName(), tensor.getType());
+    if (ArrayAttr sizes = tensor.getSizes())
+      for (auto size : sizes.getAsValueRange<StringAttr>())
+        result.back().sizeOutputs.push_back(size.empty() ? -1
+                                                         : numbers.at(size));
     if (!tensor.getVariable())
       continue;
     // It has the type that programs see.

@@ -102,6 +102,50 @@ static LogicalResult verifyVariables(func::FuncOp function,
   return success();
 }
 
+/// That `sizes` of a result of `function` names results that are counts.
+/// `typeOf` gives the type of a result by its name.
+static LogicalResult verifySizes(Operation *function, ArrayAttr sizes,
+                                 llvm::function_ref<Type(StringRef)> typeOf) {
+  for (auto size : sizes.getAsValueRange<StringAttr>())
+    if (!size.empty() &&
+        typeOf(size) != graph::countType(function->getContext()))
+      return function->emitError()
+             << "the size of a dimension is said to be the result \"" << size
+             << "\", which is no result of type tensor<i64>";
+  return success();
+}
+
+static LogicalResult verifySizes(func::FuncOp function) {
+  auto typeOf = [&](StringRef wanted) {
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+      if (auto name =
+              function.getResultAttrOfType<StringAttr>(i, graph::names::kName);
+          name && name == wanted)
+        return type;
+    return Type();
+  };
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (auto sizes =
+            function.getResultAttrOfType<ArrayAttr>(i, graph::names::kSizes))
+      if (failed(verifySizes(function, sizes, typeOf)))
+        return failure();
+  return success();
+}
+
+static LogicalResult verifySizes(plan::FunctionOp function) {
+  auto typeOf = [&](StringRef wanted) {
+    for (auto output : function.getOutputs().getAsRange<plan::TensorAttr>())
+      if (!output.getVariable() && output.getName() == wanted)
+        return Type(output.getType());
+    return Type();
+  };
+  for (auto output : function.getOutputs().getAsRange<plan::TensorAttr>())
+    if (output.getSizes() &&
+        failed(verifySizes(function, output.getSizes(), typeOf)))
+      return failure();
+  return success();
+}
+
 static LogicalResult verifyEntry(func::FuncOp function,
                                  const llvm::StringMap<Type> &variables) {
   if (!function.getBody().hasOneBlock())
@@ -119,7 +163,8 @@ static LogicalResult verifyEntry(func::FuncOp function,
   if (failed(verifySignature(function, arguments)) ||
       failed(verifySignature(function, results)) ||
       failed(verifyVariables(function, arguments, variables, read)) ||
-      failed(verifyVariables(function, results, variables, written)))
+      failed(verifyVariables(function, results, variables, written)) ||
+      failed(verifySizes(function)))
     return failure();
   for (const auto &name : written)
     if (!read.contains(name.getKey()))
@@ -154,6 +199,9 @@ static FailureOr<SmallVector<func::FuncOp>> verifyEntries(ModuleOp module) {
 /// Whether `op` may stand in a function body of `phase`.
 static bool belongs(Operation &op, Phase phase) {
   switch (phase) {
+  case Phase::Normalised:
+    return belongs(op, Phase::Graph) &&
+           !isa<graph::SetDimensionSizeOp, graph::DimensionSizeOp>(op);
   case Phase::Differentiated:
     return belongs(op, Phase::Normalised) && !isa<graph::DropoutOp>(op);
   case Phase::Optimised:
@@ -362,6 +410,9 @@ static LogicalResult verifyPlan(ModuleOp module, Phase phase) {
         return function.getSymName() == graph::names::kInit;
       }))
     return module.emitError("the module has no plan.function to run");
+  for (auto function : module.getOps<plan::FunctionOp>())
+    if (failed(verifySizes(function)))
+      return failure();
   return success(succeeded(verifyChips(module)) &&
                  succeeded(verifyKernels(module, phase)) &&
                  succeeded(verifyWeights(module)) &&

@@ -38,6 +38,11 @@ llvm::LogicalResult setInputShape(mlir::func::FuncOp function,
 /// ops changed, or failure after a diagnostic at the op that does not fit.
 llvm::FailureOr<int64_t> inferShapes(mlir::func::FuncOp function);
 
+/// Makes ops on whole tensors of those on tensors of which a part is used, and
+/// results of the sizes of results; returns how many ops had one, or failure
+/// after a diagnostic at an op that has no rule for that.
+llvm::FailureOr<int64_t> resolveDimensionSizes(mlir::func::FuncOp function);
+
 /// Canonicalises and removes arithmetic that computes nothing.
 llvm::LogicalResult simplifyGraph(mlir::func::FuncOp function);
 

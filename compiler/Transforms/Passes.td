@@ -32,6 +32,25 @@ def InferShapes : Pass<"infer-shapes", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ResolveDimensionSizes
+    : Pass<"resolve-dimension-sizes", "::mlir::func::FuncOp"> {
+  let summary = "Compute on whole tensors where a part of a dimension is used";
+  let description = [{
+    Propagates what `graph.set_dimension_size` says from op to op, and makes ops of
+    whole tensors of those that would see the padding: it masks what is reduced,
+    moves together what is concatenated, counts negative indices from the size.
+    Results of the function whose size the run decides say so in `graph.sizes`, and
+    the sizes become further results. `set_dimension_size` and `dimension_size` are
+    gone after it.
+
+    Preconditions: phase `graph`. An op without a rule for a dimension of which a
+    part is used is refused.
+  }];
+  let statistics = [
+    Statistic<"numResolved", "resolved", "Ops with a dimension of which a part is used">
+  ];
+}
+
 def SimplifyGraph : Pass<"simplify-graph", "::mlir::func::FuncOp"> {
   let summary = "Remove what computes nothing, and write the rest simply";
   let description = [{

@@ -17,15 +17,6 @@ include "mlir/Interfaces/LoopLikeInterface.td"
 // dialect, control flow has no side effects: a result that nobody reads need
 // not be computed.
 
-def Graph_Condition : Type<
-    CPred<"$_self == ::tinh::graph::conditionType($_self.getContext())">,
-    "tensor<i1>", "::mlir::RankedTensorType">,
-  BuildableType<"::tinh::graph::conditionType($_builder.getContext())">;
-def Graph_Count : Type<
-    CPred<"$_self == ::tinh::graph::countType($_self.getContext())">,
-    "tensor<i64>", "::mlir::RankedTensorType">,
-  BuildableType<"::tinh::graph::countType($_builder.getContext())">;
-
 def Graph_IfOp : Graph_Op<"if", [
     DeclareOpInterfaceMethods<RegionBranchOpInterface>,
     SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments,

@@ -46,6 +46,10 @@ inline constexpr llvm::StringLiteral kSource = "graph.source";
 /// The variable that an argument reads, or whose next value a result is
 /// (StringAttr).
 inline constexpr llvm::StringLiteral kVariable = "graph.variable";
+/// Of a result: for each of its dimensions the name of the result, a
+/// tensor<i64>, that says how much of it is used; "" for all (ArrayAttr of
+/// StringAttr).
+inline constexpr llvm::StringLiteral kSizes = "graph.sizes";
 /// Independent pieces of a kernel's work (I64Attr).
 inline constexpr llvm::StringLiteral kChunks = "graph.chunks";
 /// Bytes of scratch memory that a worker needs for a kernel (I64Attr).
@@ -162,6 +166,11 @@ mlir::RankedTensorType countType(mlir::MLIRContext *context);
 /// The type of so many rows, and of a row of a tensor; null if there is none.
 mlir::RankedTensorType stackedType(mlir::Type row, int64_t length);
 mlir::RankedTensorType rowType(mlir::Type stacked);
+
+/// Whether `sizes`, of a result of this type, has a string for each dimension.
+mlir::LogicalResult
+verifyDimensionSizes(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+                     mlir::Type type, mlir::Attribute sizes);
 
 /// What a constant's elements are: dense elements or a place in a file, also
 /// those of a parameter.

@@ -58,6 +58,16 @@ def Graph_FloatTensor : Graph_TensorOf<[Graph_Float], "f64, f32, f16 or bf16">;
 def Graph_BoolTensor : Graph_TensorOf<[I1], "booleans">;
 def Graph_IndexTensor : Graph_TensorOf<[Graph_Index], "i32 or i64">;
 
+// What decides about branches and loops, and what counts.
+def Graph_Condition : Type<
+    CPred<"$_self == ::tinh::graph::conditionType($_self.getContext())">,
+    "tensor<i1>", "::mlir::RankedTensorType">,
+  BuildableType<"::tinh::graph::conditionType($_builder.getContext())">;
+def Graph_Count : Type<
+    CPred<"$_self == ::tinh::graph::countType($_self.getContext())">,
+    "tensor<i64>", "::mlir::RankedTensorType">,
+  BuildableType<"::tinh::graph::countType($_builder.getContext())">;
+
 class Graph_Op<string mnemonic, list<Trait> traits = []>
     : Op<Graph_Dialect, mnemonic, traits>;
 

@@ -165,6 +165,18 @@ LogicalResult verifyStrides(Operation *op, NamedAttribute attribute,
 
 } // namespace
 
+LogicalResult tinh::graph::verifyDimensionSizes(
+    llvm::function_ref<InFlightDiagnostic()> emitError, Type type,
+    Attribute sizes) {
+  auto list = dyn_cast<ArrayAttr>(sizes);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (list && tensor && static_cast<int64_t>(list.size()) == tensor.getRank() &&
+      llvm::all_of(list, llvm::IsaPred<StringAttr>))
+    return success();
+  return emitError() << "must be a list of strings, one for each dimension of "
+                     << type << ", found " << sizes;
+}
+
 LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -221,8 +233,11 @@ GraphDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
   if (attribute.getName() == names::kName ||
       attribute.getName() == names::kVariable)
     return verifyString(op, attribute);
+  Type type = cast<FunctionOpInterface>(op).getResultTypes()[result];
   if (attribute.getName() == names::kStrides)
-    return verifyStrides(
-        op, attribute, cast<FunctionOpInterface>(op).getResultTypes()[result]);
+    return verifyStrides(op, attribute, type);
+  if (attribute.getName() == names::kSizes)
+    return verifyDimensionSizes([&] { return fail(op, attribute); }, type,
+                                attribute.getValue());
   return fail(op, attribute) << "is no attribute of a result";
 }

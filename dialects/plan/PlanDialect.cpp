@@ -132,6 +132,8 @@ static void printTensor(AsmPrinter &printer, TensorAttr tensor) {
   }
   if (tensor.getVariable())
     printer << " variable";
+  if (tensor.getSizes())
+    printer << " sizes " << tensor.getSizes();
 }
 
 static ParseResult parseTensor(AsmParser &parser, TensorAttr &tensor) {
@@ -152,9 +154,13 @@ static ParseResult parseTensor(AsmParser &parser, TensorAttr &tensor) {
   if (!ranked)
     return parser.emitError(loc, "expected a tensor with a static shape");
   bool variable = succeeded(parser.parseOptionalKeyword("variable"));
+  ArrayAttr sizes;
+  if (succeeded(parser.parseOptionalKeyword("sizes")) &&
+      parser.parseAttribute(sizes))
+    return failure();
   tensor = TensorAttr::getChecked(
       [&] { return parser.emitError(loc); }, parser.getContext(),
-      parser.getBuilder().getStringAttr(name), ranked, value, variable);
+      parser.getBuilder().getStringAttr(name), ranked, value, variable, sizes);
   return success(static_cast<bool>(tensor));
 }
 
@@ -175,11 +181,14 @@ void TensorAttr::print(AsmPrinter &printer) const {
 LogicalResult
 TensorAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                    StringAttr name, RankedTensorType type, TypedAttr value,
-                   bool variable) {
+                   bool variable, ArrayAttr sizes) {
   if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat())
     return emitError() << "expected a tensor of numbers with a static shape";
   if (value && variable)
     return emitError() << "a variable has its value elsewhere";
+  if (sizes && (variable || value ||
+                failed(graph::verifyDimensionSizes(emitError, type, sizes))))
+    return emitError() << "'sizes' are for an output of the caller's";
   if (!value)
     return success();
   if (value.getType() != type)

@@ -121,21 +121,26 @@ def Plan_TensorAttr : AttrDef<Plan_Dialect, "Tensor"> {
   let summary = "input or output of a function";
   let description = [{
     Its name and type or, for what does not come from the caller, its value; or
-    the variable of this name.
+    the variable of this name. Of an output of which the run decides the sizes:
+    `sizes` has for each dimension the name of the output that says how much of it
+    is used, or "" for all of it.
 
     Example: `#plan.tensor<"x": tensor<1x3x224x224xf32>>`,
+    `#plan.tensor<"y": tensor<100x4xf32> sizes ["y.size0", ""]>`,
     `#plan.tensor<"conv1.weight" = #graph.external<"model.onnx", 1024, 37632> : tensor<64x3x7x7xf32>>`,
     `#plan.tensor<"conv1.weight": tensor<64x3x7x7xf32> variable>`
   }];
   let parameters = (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type,
-                        "::mlir::TypedAttr":$value, "bool":$variable);
+                        "::mlir::TypedAttr":$value, "bool":$variable,
+                        "::mlir::ArrayAttr":$sizes);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilderWithInferredContext<
       (ins "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type,
            CArg<"::mlir::TypedAttr", "{}">:$value,
-           CArg<"bool", "false">:$variable), [{
-        return $_get(type.getContext(), name, type, value, variable);
+           CArg<"bool", "false">:$variable,
+           CArg<"::mlir::ArrayAttr", "{}">:$sizes), [{
+        return $_get(type.getContext(), name, type, value, variable, sizes);
       }]>];
 }
 

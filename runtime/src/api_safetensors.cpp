@@ -21,7 +21,7 @@ static tinh_safetensors_tensor_t describe(const TensorFile &file,
                                           const TensorFile::Tensor &tensor) {
   return {{tensor.name.c_str(), tensor.dtype,
            static_cast<uint32_t>(tensor.dims.size()), tensor.dims.data(),
-           tensor.end - tensor.begin},
+           tensor.end - tensor.begin, nullptr},
           file.data(tensor),
           file.data_offset() + tensor.begin};
 }

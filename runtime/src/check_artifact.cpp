@@ -61,6 +61,37 @@ bool valid_tensors(const tinh_artifact_t &artifact,
   return true;
 }
 
+/// Whether the outputs that say the sizes of `output` are the caller's, and
+/// scalars of i64.
+bool valid_sizes(const std::vector<const tinh_tensor_desc_t *> &given,
+                 const tinh_tensor_desc_t &output) {
+  for (uint32_t d = 0; output.size_outputs && d < output.rank; ++d) {
+    int32_t number = output.size_outputs[d];
+    if (number == -1)
+      continue;
+    auto index = static_cast<size_t>(number);
+    if (number < 0 || index >= given.size() ||
+        given[index]->dtype != TINH_DTYPE_I64 || given[index]->rank != 0)
+      return false;
+  }
+  return true;
+}
+
+/// Sizes are of outputs of the caller's alone.
+bool valid_sizes(const tinh_function_desc_t &function) {
+  std::vector<const tinh_tensor_desc_t *> given;
+  for (uint32_t i = 0; i < function.num_outputs; ++i)
+    if (function.outputs[i].variable == TINH_NOT_VARIABLE)
+      given.push_back(&function.outputs[i]);
+    else if (function.outputs[i].size_outputs)
+      return false;
+  return std::none_of(function.inputs, function.inputs + function.num_inputs,
+                      [](const auto &input) { return input.size_outputs; }) &&
+         std::all_of(given.begin(), given.end(), [&](const auto *output) {
+           return valid_sizes(given, *output);
+         });
+}
+
 bool valid_signature(const tinh_artifact_t &artifact,
                      const tinh_function_desc_t &function) {
   uint32_t num_read = 0, num_written = 0;
@@ -69,7 +100,8 @@ bool valid_signature(const tinh_artifact_t &artifact,
                        num_read) &&
          valid_tensors(artifact, function.outputs, function.num_outputs,
                        num_written) &&
-         (function.mutates_state != 0) == (num_written != 0);
+         (function.mutates_state != 0) == (num_written != 0) &&
+         valid_sizes(function);
 }
 
 /// Whether `size` bytes at `offset` are within `total`.

@@ -18,6 +18,14 @@
 namespace tinh::runtime {
 
 /// Whether two lists of tensors of functions have the same names and types.
+/// Whether two tensors of one rank have their sizes from the same outputs.
+static bool same_sizes(const tinh_tensor_desc_t &a,
+                       const tinh_tensor_desc_t &b) {
+  if (!a.size_outputs || !b.size_outputs)
+    return !a.size_outputs && !b.size_outputs;
+  return std::equal(a.size_outputs, a.size_outputs + a.rank, b.size_outputs);
+}
+
 static bool same_tensors(const tinh_tensor_desc_t *a,
                          const tinh_tensor_desc_t *b, uint32_t count) {
   return std::equal(
@@ -25,7 +33,7 @@ static bool same_tensors(const tinh_tensor_desc_t *a,
       [](const tinh_tensor_desc_t &x, const tinh_tensor_desc_t &y) {
         return x.name && y.name && !std::strcmp(x.name, y.name) &&
                x.dtype == y.dtype && x.rank == y.rank && x.size == y.size &&
-               x.variable == y.variable &&
+               x.variable == y.variable && same_sizes(x, y) &&
                std::equal(x.dims, x.dims + TINH_MAX_RANK, y.dims);
       });
 }

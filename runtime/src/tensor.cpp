@@ -15,17 +15,20 @@
 
 namespace tinh::runtime {
 
-template <typename Desc> static tinh_tensor_info_t describe(const Desc &desc) {
-  return {desc.name, static_cast<tinh_dtype_t>(desc.dtype), desc.rank,
-          desc.dims, desc.size};
+template <typename Desc>
+static tinh_tensor_info_t describe(const Desc &desc,
+                                   const int32_t *size_outputs) {
+  return {desc.name, static_cast<tinh_dtype_t>(desc.dtype),
+          desc.rank, desc.dims,
+          desc.size, size_outputs};
 }
 
 tinh_tensor_info_t info_of(const tinh_tensor_desc_t &tensor) {
-  return describe(tensor);
+  return describe(tensor, tensor.size_outputs);
 }
 
 tinh_tensor_info_t info_of(const tinh_variable_desc_t &variable) {
-  return describe(variable);
+  return describe(variable, nullptr);
 }
 
 std::string type_text(uint32_t dtype, const int64_t *dims, size_t rank) {

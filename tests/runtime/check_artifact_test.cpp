@@ -287,6 +287,27 @@ TEST_F(CheckArtifact, TakesWhatIsWhole) {
     EXPECT_TRUE(accepts(f, [] {})) << f;
 }
 
+TEST_F(CheckArtifact, SizesAreScalarOutputs) {
+  int32_t size = 0;
+  tinh_tensor_desc_t outputs[2] = {};
+  auto with = [&](int32_t number, tinh_dtype_t dtype) {
+    return accepts(collatz, [&] {
+      size = number;
+      outputs[0] = function.outputs[0];
+      outputs[0].dtype = dtype;
+      outputs[1] = {"y", TINH_DTYPE_I8, 1, {4}, 4, TINH_NOT_VARIABLE, &size};
+      function.outputs = outputs;
+      function.num_outputs = 2;
+    });
+  };
+  EXPECT_TRUE(with(0, TINH_DTYPE_I64));
+  EXPECT_TRUE(with(-1, TINH_DTYPE_I64));
+  EXPECT_FALSE(with(0, TINH_DTYPE_F64));
+  EXPECT_FALSE(with(1, TINH_DTYPE_I64)); // A vector.
+  EXPECT_FALSE(with(2, TINH_DTYPE_I64));
+  EXPECT_FALSE(with(-2, TINH_DTYPE_I64));
+}
+
 TEST_F(CheckArtifact, JumpsGoForwardAndOutOfOneLoopAtMost) {
   for (uint32_t target : {0u, 3u, 6u, 14u, UINT32_MAX})
     EXPECT_FALSE(accepts(collatz, [&] { steps[6].target = target; })) << target;

@@ -26,7 +26,9 @@ namespace tinh::tools {
 std::string shape_text(const tinh_tensor_info_t &tensor) {
   std::string text;
   for (uint32_t i = 0; i < tensor.rank; ++i)
-    text.append(i ? "x" : "").append(std::to_string(tensor.dims[i]));
+    text.append(i ? "x" : "")
+        .append(tensor.size_outputs && tensor.size_outputs[i] >= 0 ? "≤" : "")
+        .append(std::to_string(tensor.dims[i]));
   return text.empty() ? "scalar" : text;
 }
 

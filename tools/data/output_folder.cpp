@@ -14,6 +14,7 @@
 
 #include "inputs.h"
 #include "npy.h"
+#include "used_part.h"
 
 #include <filesystem>
 #include <map>
@@ -33,13 +34,13 @@ OutputFolder::OutputFolder(std::string folder,
                     "': " + error.message());
 }
 
-void OutputFolder::write(const std::vector<std::vector<char>> &elements) const {
+void OutputFolder::write(const std::vector<tinh_buffer_t> &outputs) const {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const tinh_tensor_info_t &tensor = tensors[i];
+    UsedPart used = trim(tensor, outputs[i], outputs);
     std::string message;
-    if (!write_npy(path + "/" + file_of(tensor), tensor.dtype,
-                   {tensor.dims, tensor.dims + tensor.rank}, elements[i].data(),
-                   elements[i].size(), &message))
+    if (!write_npy(path + "/" + file_of(tensor), tensor.dtype, used.dims,
+                   outputs[i].data, used.size, &message))
       throw UserError(message);
   }
 }

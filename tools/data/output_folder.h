@@ -22,8 +22,9 @@ public:
   /// two of `tensors` would be the same file.
   OutputFolder(std::string path, std::vector<tinh_tensor_info_t> tensors);
 
-  /// Writes each tensor's elements to its file. Throws UserError.
-  void write(const std::vector<std::vector<char>> &elements) const;
+  /// Writes of each tensor the elements that the run has used to its file, and
+  /// moves them together for that. Throws UserError.
+  void write(const std::vector<tinh_buffer_t> &outputs) const;
 
 private:
   std::string path;

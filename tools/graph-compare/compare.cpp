@@ -16,9 +16,11 @@
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Support/Files.h"
+#include "compiler/Transforms/Passes.h"
 #include "inputs.h"
 #include "other_engine.h"
 #include "tinh/engine.h"
+#include "used_part.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -98,6 +100,14 @@ private:
                            "variables can be compared");
   }
 
+  /// The interpreter takes whole tensors, and sizes as outputs beside them.
+  static LogicalResult resolveSizes(ModuleOp model) {
+    for (auto function : model.getOps<func::FuncOp>())
+      if (failed(transforms::resolveDimensionSizes(function)))
+        return failure();
+    return success();
+  }
+
   /// Compiles the model in one of the two ways; reads it before the first.
   CompileStatus watch(MLIRContext &mlir, OwningOpRef<ModuleOp> &model,
                       Compile compile) {
@@ -112,6 +122,7 @@ private:
           if (!model)
             model = readModel(path, importing, job.from, mlir);
           return success(model && succeeded(checkInference(*model)) &&
+                         succeeded(resolveSizes(*model)) &&
                          succeeded(annotateModule(*model, job.from, watched)) &&
                          succeeded((this->*compile)(model->clone(), watched)));
         });
@@ -319,6 +330,44 @@ private:
         [&](graph::ExternalAttr value) { return files.read(value); });
   }
 
+  /// What a run has used of output `i`.
+  reference::Tensor usedPart(size_t i, std::vector<tinh_buffer_t> &outputs) {
+    const tinh_tensor_info_t &info = outputInfos[i];
+    UsedPart used = trim(info, outputs[i], outputs);
+    Type element = outputTypes[i].getElementType();
+    return tensor(RankedTensorType::get(used.dims, element),
+                  {outputs[i].data, used.size});
+  }
+
+  static Difference difference(const reference::Tensor &found,
+                               const reference::Tensor &expected) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return found.type == expected.type ? largestDifference(found, expected)
+                                       : Difference{kInfinity, kInfinity};
+  }
+
+  /// ONNX Runtime's outputs, which have the shapes of `used`: sizes are none.
+  void compareOther(ArrayRef<reference::Tensor> used) {
+    std::vector<tinh_tensor_info_t> infos;
+    std::vector<tinh_buffer_t> buffers;
+    SmallVector<size_t> numbers;
+    for (size_t i = 0; i < used.size(); ++i) {
+      if (is_size(outputInfos, i))
+        continue;
+      tinh_tensor_info_t info = outputInfos[i];
+      info.dims = used[i].type.getShape().data();
+      info.size = static_cast<uint64_t>(graph::tensorSize(used[i].type));
+      info.size_outputs = nullptr;
+      infos.push_back(info);
+      buffers.push_back({otherOutputs[i].data, info.size});
+      numbers.push_back(i);
+    }
+    other->readOutputs(infos, buffers);
+    for (auto [i, buffer] : llvm::zip_equal(numbers, buffers))
+      widen(result.onnxRuntime->difference,
+            difference(tensor(used[i].type, buffer), used[i]));
+  }
+
   bool compareOutputs(ModuleOp model) {
     auto main = model.lookupSymbol<func::FuncOp>(graph::names::kMain);
     FailureOr<std::vector<reference::Tensor>> expected = failure();
@@ -329,21 +378,26 @@ private:
         return false;
       result.error.emplace();
     }
-    if (other &&
-        !tryOther([&] { other->readOutputs(outputInfos, otherOutputs); }))
-      return false;
-    for (auto [i, type] : llvm::enumerate(main.getResultTypes())) {
-      auto found = tensor(type, eagerOutputs[i]);
-      auto compiled = tensor(type, compiledOutputs[i]);
-      widen(result.difference, largestDifference(found, compiled));
-      if (other)
-        widen(result.onnxRuntime->difference,
-              largestDifference(tensor(type, otherOutputs[i]), compiled));
-      for (auto *side : {&found, &compiled})
-        if (verifying)
-          widen(*result.error, largestDifference(*side, (*expected)[i]));
+    for (Type type : main.getResultTypes())
+      outputTypes.push_back(cast<RankedTensorType>(type));
+    std::vector<std::vector<char>> bytes;
+    std::vector<tinh_buffer_t> expectedOutputs;
+    for (size_t i = 0; verifying && i < outputTypes.size(); ++i) {
+      bytes.push_back(reference::toBytes((*expected)[i]));
+      expectedOutputs.push_back({bytes[i].data(), bytes[i].size()});
     }
-    return true;
+    SmallVector<reference::Tensor> used;
+    for (size_t i = 0; i < outputTypes.size(); ++i) {
+      reference::Tensor found = usedPart(i, eagerOutputs);
+      const auto &compiled = used.emplace_back(usedPart(i, compiledOutputs));
+      widen(result.difference, difference(found, compiled));
+      if (!verifying)
+        continue;
+      reference::Tensor right = usedPart(i, expectedOutputs);
+      widen(*result.error, difference(found, right));
+      widen(*result.error, difference(compiled, right));
+    }
+    return !other || tryOther([&] { compareOther(used); });
   }
 
   bool writeReport() {
@@ -378,6 +432,7 @@ private:
   tinh_context_t *context = nullptr;
   std::vector<std::vector<char>> memory;
   std::vector<tinh_tensor_info_t> inputInfos, outputInfos;
+  SmallVector<RankedTensorType> outputTypes;
   std::vector<tinh_buffer_t> inputs, eagerOutputs, compiledOutputs,
       otherOutputs;
   std::optional<OtherEngine> other;

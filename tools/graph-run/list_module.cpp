@@ -13,14 +13,19 @@
 
 #include "inputs.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace tinh::tools {
 
 static void print_tensor(const char *kind, const tinh_tensor_info_t &tensor) {
-  std::printf("  %-7s %-32s %-24s %12llu bytes\n", kind, tensor.name,
-              type_text(tensor).c_str(),
+  std::string type = type_text(tensor);
+  // Columns are characters, of which those of UTF-8 begin with one such byte.
+  auto continues = [](char c) { return (c & 0xC0) == 0x80; };
+  auto more = std::count_if(type.begin(), type.end(), continues);
+  std::printf("  %-7s %-32s %-*s %12llu bytes\n", kind, tensor.name,
+              24 + static_cast<int>(more), type.c_str(),
               static_cast<unsigned long long>(tensor.size));
 }
 
@@ -96,10 +101,14 @@ void print_module(const tinh_module_t *module) {
 using Json = nlohmann::ordered_json;
 
 static Json to_json(const tinh_tensor_info_t &tensor) {
-  return {{"name", tensor.name},
-          {"dtype", tinh_dtype_name(tensor.dtype)},
-          {"shape", std::vector(tensor.dims, tensor.dims + tensor.rank)},
-          {"bytes", tensor.size}};
+  Json json = {{"name", tensor.name},
+               {"dtype", tinh_dtype_name(tensor.dtype)},
+               {"shape", std::vector(tensor.dims, tensor.dims + tensor.rank)},
+               {"bytes", tensor.size}};
+  if (tensor.size_outputs)
+    json["size_outputs"] =
+        std::vector(tensor.size_outputs, tensor.size_outputs + tensor.rank);
+  return json;
 }
 
 static Json arena_json(uint64_t size, uint64_t lower_bound,

@@ -230,7 +230,7 @@ void run(const RunOptions &options) {
   Timings timings = measure(options, module, function, inputs, slots);
   uint32_t last = options.warmup + options.runs - 1;
   if (folder)
-    folder->write(slots[last % slots.size()].memory);
+    folder->write(slots[last % slots.size()].outputs);
   if (is_page(options.profile) && !options.json)
     std::printf("%s: %s\n", options.profile.c_str(),
                 "the profile, a page for a browser");

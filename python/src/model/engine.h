@@ -31,7 +31,13 @@ struct Run {
   std::vector<Borrowed> inputs, outputs;
   std::vector<tinh_buffer_t> input_buffers, output_buffers;
   nb::object result;
+  /// Of each output, tinh_tensor_info_t::size_outputs; empty if the run decides
+  /// the size of none.
+  std::vector<std::vector<int32_t>> size_outputs;
 };
+
+/// The result of a run that is done: arrays of what it has used.
+nb::object used_result(const Run &run);
 
 class Engine;
 using EngineRef = std::shared_ptr<Engine>;

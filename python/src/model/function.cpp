@@ -28,12 +28,27 @@ describe(const std::vector<tinh_tensor_info_t> &tensors,
   return described;
 }
 
+/// The outputs that say the sizes of others, if there are any.
+static std::vector<std::vector<int32_t>>
+size_outputs(const std::vector<Argument> &results) {
+  std::vector<std::vector<int32_t>> all(results.size());
+  bool any = false;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const tinh_tensor_info_t &info = results[i].info();
+    if (info.size_outputs)
+      all[i].assign(info.size_outputs, info.size_outputs + info.rank);
+    any |= info.size_outputs != nullptr;
+  }
+  return any ? all : std::vector<std::vector<int32_t>>();
+}
+
 Function::Function(EngineRef engine, uint32_t index)
     : engine(std::move(engine)), index(index) {
   const Module &module = this->engine->module();
   called = module.function_info(index).name;
   arguments = describe(module.inputs(index), called);
   results = describe(module.outputs(index), called);
+  sizes = size_outputs(results);
 }
 
 static std::string describe(const std::vector<Argument> &arguments) {
@@ -134,10 +149,34 @@ void Function::bindOutputs(nb::handle out, Run &run) const {
                     arrays[i].release().ptr());
 }
 
+nb::object used_result(const Run &run) {
+  if (run.size_outputs.empty())
+    return run.result;
+  auto count = static_cast<Py_ssize_t>(run.size_outputs.size());
+  nb::object cut = nb::steal(PyTuple_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    nb::object array = nb::borrow(PyTuple_GetItem(run.result.ptr(), i));
+    nb::list slices;
+    for (int32_t number : run.size_outputs[static_cast<size_t>(i)]) {
+      int64_t used = 0;
+      if (number >= 0)
+        std::memcpy(&used, run.output_buffers[static_cast<size_t>(number)].data,
+                    sizeof used);
+      nb::object end = number < 0 ? nb::none() : nb::int_(used);
+      slices.append(nb::steal(PySlice_New(nullptr, end.ptr(), nullptr)));
+    }
+    if (nb::len(slices) > 0)
+      array = array[nb::tuple(slices)];
+    PyTuple_SetItem(cut.ptr(), i, array.release().ptr());
+  }
+  return cut;
+}
+
 Run Function::prepare(nb::handle args, nb::handle kwargs) const {
   Run run;
   nb::object out = bindInputs(args, kwargs, run);
   bindOutputs(out, run);
+  run.size_outputs = sizes;
   run.input_buffers.reserve(run.inputs.size());
   run.output_buffers.reserve(run.outputs.size());
   for (const Borrowed &input : run.inputs)
@@ -160,7 +199,7 @@ nb::object Function::call(nb::handle args, nb::handle kwargs) const {
   without_gil([&] {
     engine->context().run(run.input_buffers, run.output_buffers, index);
   });
-  return std::move(run.result);
+  return used_result(run);
 }
 
 Future Function::submit(nb::handle args, nb::handle kwargs, Run &run) const {

@@ -44,6 +44,7 @@ private:
   uint32_t index;
   std::string called;
   std::vector<Argument> arguments, results;
+  std::vector<std::vector<int32_t>> sizes; ///< As of a Run.
 };
 
 } // namespace tinh::python

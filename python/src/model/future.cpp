@@ -36,7 +36,7 @@ public:
   nb::object result(std::optional<double> timeout) const {
     wait(timeout);
     future.wait();
-    return run.result;
+    return used_result(run);
   }
 
   nb::object exception(std::optional<double> timeout) const {

@@ -152,6 +152,11 @@ typedef struct tinh_tensor_info {
   uint32_t rank;
   const int64_t *dims; /* `rank` of them, in elements; the module's own. */
   uint64_t size;       /* Bytes. */
+  /* Of an output whose size the run decides, `dims` are the largest that it may
+   * have: for each dimension the number of the output, one TINH_DTYPE_I64 of
+   * rank 0, that says how much of it the run has used; -1: all of it. What lies
+   * behind is padding of any value. NULL: all of all dimensions. */
+  const int32_t *size_outputs;
 } tinh_tensor_info_t;
 
 TINH_API tinh_status_t tinh_module_info(const tinh_module_t *module,
