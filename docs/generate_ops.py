@@ -33,7 +33,8 @@ ONNX_HEADER = """\
 Generated from the tables in `compiler/Import/onnx/ops/` by
 `docs/generate_ops.py`. Each op is imported from the operator set that is named
 on, up to 28. What an op needs to fix
-a shape, such as the shape of a Reshape, must be computable from constants. Calls
+a shape, such as the shape of a Reshape, must be computable from constants or from
+sizes that the run decides, see below. Calls
 of the model's own functions are expanded;
 [Limits.h](../compiler/Import/Limits.h) says how many nodes they may become, and
 how deep functions and graphs may lie within each other.
@@ -44,8 +45,18 @@ condition is known: then that branch takes its place. What a loop carries keeps
 its shape. A `Loop` that stacks rows and whose trip count is no constant, or that a
 condition may end, makes as many rows as the model declares for its output, and
 runs no longer, of which a warning tells where the trip count is known to be larger;
-rows that it does not make are zeros. The graphs of `ai.onnx.preview.FlexAttention` are
+rows that it does not make are zeros. Where the model declares none, the run decides
+how many there are, up to the trip count. The graphs of `ai.onnx.preview.FlexAttention` are
 built where it stands.
+
+How many elements `NonZero` and `Compress` find, boxes `NonMaxSuppression` keeps,
+rows such a `Loop` makes, is decided by the run: their outputs have a bound in their
+shape, and a [size](architecture.md#dimensions-whose-size-the-run-decides). `Shape`
+and `Size` of such a tensor compute with it; `Reshape`, `Expand`, `ConstantOfShape`,
+`Range` (from a constant, by 1), `TopK` and the ends of a `Slice` take what was made of
+it by additions, products, minima and the like, of which the largest value is known. What
+has no rule for such a dimension, as a convolution along it, is refused. Equal scores in
+`NonMaxSuppression` are taken in the order of the boxes, as by ONNX Runtime.
 
 Attributes and inputs have the types that ONNX's own schemas give them, in any of
 the operator sets (`compiler/Import/onnx/Schemas.inc`, which `write_schemas.py`

@@ -23,6 +23,14 @@ namespace tinh {
 mlir::Value topK(GraphOps &b, mlir::Value x, int64_t axis, int64_t count,
                  bool largest);
 
+/// The indices (i64) where a vector of booleans is true, ascending: as many as
+/// the run finds, by graph.set_dimension_size.
+mlir::Value indicesOfTrue(GraphOps &b, mlir::Value mask);
+
+/// `x` with a scalar in the place of the padding of dimensions whose size the
+/// run decides, all of which is used then.
+mlir::Value fillPadding(GraphOps &b, mlir::Value x, mlir::Value fill);
+
 //===--- Random numbers -------------------------------------------------===//
 
 /// The blocks of Philox4x32-10 with this key from a counter on, both u64: of

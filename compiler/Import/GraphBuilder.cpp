@@ -268,7 +268,10 @@ Value GraphBuilder::create(StringRef name, ValueRange operands,
     return success();
   });
   Operation *op = build(name, operands, attributes, result);
-  return op ? fold(op) : Value();
+  if (!op)
+    return {};
+  propagateBounded(op);
+  return fold(op);
 }
 
 /// What `op` verifies of itself, without where its operands are defined: that

@@ -18,6 +18,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 #include <optional>
 #include <string>
@@ -91,6 +92,27 @@ public:
   /// Forgets the elements of ops, of which some are erased.
   void forgetConstants() { known.clear(); }
 
+  //===--- Dimensions whose size the run decides --------------------------===//
+
+  /// Whether a part of a dimension of `value` is used.
+  bool isBounded(mlir::Value value, int64_t dimension);
+  bool isBounded(mlir::Value value);
+  /// How much of it is used, a tensor<i64>: where that is known to be the size
+  /// of another dimension, the same value.
+  mlir::Value dimensionSize(mlir::Value value, int64_t dimension);
+  /// `value`, of which `size` elements along a dimension are used: all of them
+  /// if the size is a constant.
+  mlir::Value setDimensionSize(mlir::Value value, int64_t dimension,
+                               mlir::Value size);
+  /// The largest elements that integers which depend on such sizes may have, as
+  /// the shapes that models compute; those of a constant.
+  std::optional<mlir::DenseElementsAttr> boundOf(mlir::Value value);
+  /// Notes how large a size, a tensor<i64>, may be.
+  void setBound(mlir::Value value, int64_t bound);
+  /// Notes bounded dimensions of what an op with regions makes or takes.
+  void markBounded(mlir::Value value, const llvm::SmallBitVector &dimensions);
+  llvm::SmallBitVector boundedDimensions(mlir::Value value);
+
   /// Takes the first message of a failed `create`; empty if none failed.
   std::string takeError() { return std::exchange(error, {}); }
 
@@ -116,12 +138,18 @@ private:
   std::optional<mlir::DenseElementsAttr> evaluate(mlir::Value value,
                                                   unsigned depth);
   std::optional<mlir::DenseElementsAttr> read(graph::ExternalAttr external);
+  void propagateBounded(mlir::Operation *op);
+  bool isMonotone(mlir::Operation *op);
+  std::optional<mlir::DenseElementsAttr> boundOf(mlir::Value value,
+                                                 unsigned depth);
 
   mlir::OpBuilder builder;
   mlir::Location loc;
   std::string directory;
   std::string error;
   llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> known;
+  llvm::DenseMap<mlir::Value, llvm::SmallBitVector> bounded;
+  llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> bounds;
 };
 
 /// Erases ops that nothing needs, also in the regions of others.

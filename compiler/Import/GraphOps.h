@@ -131,6 +131,14 @@ public:
       x = create<graph::MaxOp>({x, low}, {unit("bound")});
     return high ? create<graph::MinOp>({x, high}, {unit("bound")}) : x;
   }
+  mlir::Value dimensionSize(mlir::Value x, int64_t dimension) {
+    return x ? check(graph.dimensionSize(x, dimension)) : mlir::Value();
+  }
+  mlir::Value setDimensionSize(mlir::Value x, int64_t dimension,
+                               mlir::Value size) {
+    return x && size ? check(graph.setDimensionSize(x, dimension, size))
+                     : mlir::Value();
+  }
   mlir::Value where(mlir::Value condition, mlir::Value a, mlir::Value b) {
     return create<graph::WhereOp>({condition, a, b});
   }

@@ -8,8 +8,8 @@
 //
 // Reads folders from standard input, one in a line. Each holds model.onnx and
 // the elements of its inputs, input_0.bin, input_1.bin …. The runner compiles
-// the model, runs it, writes output_0.bin … beside it, and prints a line of
-// JSON that says how that went:
+// the model, runs it, writes what the run has used of its outputs to
+// output_0.bin … beside it, and prints a line of JSON that says how that went:
 //
 //   {"status": "ran", "outputs": [{"dtype": "f32", "shape": [2, 3]}]}
 //   {"status": "refused", "message": "…"}   by the compiler, in its words
@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tinh/compiler.h"
+#include "tinh/outputs.h"
 #include "tinh/runtime.h"
 
 #include <nlohmann/json.hpp>
@@ -62,6 +63,15 @@ std::vector<char> readInput(const std::string &path,
   return data;
 }
 
+/// Whether output `i` only says the size of others: models do not have it.
+bool isSize(const std::vector<tinh_tensor_info_t> &outputs, size_t i) {
+  for (const tinh_tensor_info_t &output : outputs)
+    for (uint32_t d = 0; output.size_outputs && d < output.rank; ++d)
+      if (output.size_outputs[d] == static_cast<int32_t>(i))
+        return true;
+  return false;
+}
+
 /// Runs the artifact's main on the inputs in `folder`, and describes the
 /// outputs that it writes there.
 json run(const std::string &folder) {
@@ -81,6 +91,7 @@ json run(const std::string &folder) {
   check(tinh_module_function_info(module.get(), main, &function));
   std::vector<std::vector<char>> inputs, outputs;
   std::vector<tinh_buffer_t> inputBuffers, outputBuffers;
+  std::vector<tinh_tensor_info_t> outputInfos;
   json descriptions = json::array();
   tinh_tensor_info_t info;
   for (uint32_t i = 0; i < function.num_inputs; ++i) {
@@ -93,18 +104,26 @@ json run(const std::string &folder) {
     check(tinh_module_output_info(module.get(), main, i, &info));
     outputs.emplace_back(info.size);
     outputBuffers.push_back({outputs.back().data(), info.size});
-    descriptions.push_back(
-        {{"dtype", tinh_dtype_name(info.dtype)},
-         {"shape", std::vector<int64_t>(info.dims, info.dims + info.rank)}});
+    outputInfos.push_back(info);
   }
   check(tinh_context_run(context.get(), main, inputBuffers.data(),
                          function.num_inputs, outputBuffers.data(),
                          function.num_outputs));
   for (size_t i = 0; i < outputs.size(); ++i) {
+    if (isSize(outputInfos, i))
+      continue;
+    std::vector<int64_t> dims(outputInfos[i].rank);
+    check(tinh_output_trim(&outputInfos[i], &outputBuffers[i],
+                           outputBuffers.data(), function.num_outputs,
+                           dims.data()));
+    size_t size = tinh_dtype_size(outputInfos[i].dtype);
+    for (int64_t extent : dims)
+      size *= static_cast<size_t>(extent);
+    descriptions.push_back(
+        {{"dtype", tinh_dtype_name(outputInfos[i].dtype)}, {"shape", dims}});
     std::string path = folder + "/output_" + std::to_string(i) + ".bin";
     std::ofstream file(path, std::ios::binary);
-    file.write(outputs[i].data(),
-               static_cast<std::streamsize>(outputs[i].size()));
+    file.write(outputs[i].data(), static_cast<std::streamsize>(size));
     if (!file.flush())
       throw Failure{"cannot write " + path};
   }

@@ -173,6 +173,11 @@ Results GraphImporter::buildBranches(NodeBuilder &b, Value condition) {
                                 ValueRange(results[0]).getTypes(), condition);
   op.getThenBranch().takeBody(regions[0]);
   op.getElseBranch().takeBody(regions[1]);
+  for (auto [output, a, c] :
+       llvm::zip_equal(op.getOutputs(), results[0], results[1])) {
+    auto bounded = builder.boundedDimensions(a);
+    builder.markBounded(output, bounded |= builder.boundedDimensions(c));
+  }
   return Results(op.getOutputs());
 }
 

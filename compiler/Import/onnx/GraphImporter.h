@@ -71,7 +71,6 @@ private:
                  Loop &loop);
   bool buildSubgraph(NodeBuilder &node, const ::onnx::GraphProto &graph,
                      mlir::ValueRange inputs, Results &outputs);
-  std::optional<int64_t> declaredRows(llvm::StringRef name) const;
 
   const ::onnx::ModelProto &model;
   const ::onnx::GraphProto &proto;

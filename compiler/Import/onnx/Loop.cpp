@@ -84,6 +84,17 @@ static Value scalarOutput(NodeBuilder &b, Value value) {
       graph::shapeToString(value.getType()));
 }
 
+/// Carries how many iterations have run, before all else.
+static void countIterations(NodeBuilder &b, Loop &loop) {
+  OpBuilder &builder = b.graph.raw();
+  OpBuilder::InsertionGuard guard(builder);
+  Type i64 = builder.getI64Type();
+  loop.initial.insert(loop.initial.begin(), b.scalar(i64, 0));
+  builder.setInsertionPointToEnd(&loop.body.front());
+  loop.next.insert(loop.next.begin(), b.add(loop.index, b.scalar(i64, 1)));
+  loop.body.insertArgument(1u, loop.index.getType(), b.graph.location());
+}
+
 /// A scan with an optional trip count and condition.
 static Results createScan(NodeBuilder &b, Loop &loop, int64_t length,
                           Value count) {
@@ -111,6 +122,28 @@ static Results createScan(NodeBuilder &b, Loop &loop, int64_t length,
                                     condition, loop.initial, ValueRange());
   scan.getBody().takeBody(loop.body);
   return Results(scan.getOutputs());
+}
+
+/// A scan whose stacked results have as many rows as iterations have run.
+static Results createCountedScan(NodeBuilder &b, Loop &loop, int64_t length) {
+  countIterations(b, loop);
+  Results results = createScan(b, loop, length, loop.count);
+  if (b.failed() || llvm::is_contained(results, Value()))
+    return {Value()};
+  Value count = results.front();
+  b.graph.setBound(count, length);
+  results.erase(results.begin());
+  for (Value &result : llvm::drop_begin(results, loop.initial.size() - 1))
+    result = b.setDimensionSize(result, 0, count);
+  return results;
+}
+
+/// How many iterations there are at most, if that is known.
+static std::optional<int64_t> mostIterations(NodeBuilder &b, const Loop &loop) {
+  if (loop.knownCount || !loop.count)
+    return loop.knownCount;
+  auto bound = b.graph.boundOf(loop.count);
+  return bound ? std::optional(denseToInts(*bound).front()) : std::nullopt;
 }
 
 /// The region that says whether a while goes on.
@@ -162,8 +195,10 @@ static Results createWhile(NodeBuilder &b, Loop &loop) {
   return Results(op.getOutputs().drop_front(hidden));
 }
 
-/// The first dimension with which the model declares a tensor.
-std::optional<int64_t> GraphImporter::declaredRows(StringRef name) const {
+/// The first dimension with which the model declares a tensor, or what it is
+/// converted to.
+static std::optional<int64_t> declaredRows(const GraphProto &proto,
+                                           StringRef name) {
   for (const auto *infos : {&proto.output(), &proto.value_info()})
     for (const auto &info : *infos) {
       const auto &shape = info.type().tensor_type().shape();
@@ -171,6 +206,11 @@ std::optional<int64_t> GraphImporter::declaredRows(StringRef name) const {
           shape.dim(0).has_dim_value())
         return shape.dim(0).dim_value();
     }
+  for (const auto &node : proto.node())
+    if ((node.op_type() == "Cast" || node.op_type() == "Identity") &&
+        node.input_size() == 1 && node.output_size() == 1 &&
+        node.input(0) == name && node.output(0) != name)
+      return declaredRows(proto, node.output(0));
   return std::nullopt;
 }
 
@@ -228,7 +268,7 @@ Results GraphImporter::buildLoop(NodeBuilder &b) {
   if (rows == 0)
     return createWhile(b, loop);
   for (int i = carried; i < b.numOutputs(); ++i)
-    if (auto length = declaredRows(b.node.proto->output(i))) {
+    if (auto length = declaredRows(proto, b.node.proto->output(i))) {
       if (loop.knownCount && *loop.knownCount > *length)
         emitWarning(FileLineColLoc::get(builder.context(), file.path, 0, 0))
             << "node \"" << b.node.name << "\" (Loop) ends after " << *length
@@ -237,6 +277,8 @@ Results GraphImporter::buildLoop(NodeBuilder &b) {
             << *loop.knownCount;
       return createScan(b, loop, *length, loop.count);
     }
+  if (auto most = mostIterations(b, loop))
+    return createCountedScan(b, loop, *most);
   return {b.fail("how many rows its output \"" +
                  b.node.proto->output(std::min(carried, b.numOutputs() - 1)) +
                  "\" has depends on the run; declare the output's shape in the "

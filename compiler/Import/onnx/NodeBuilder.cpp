@@ -85,6 +85,75 @@ std::optional<Ints> NodeBuilder::ints(int i, StringRef what) {
   return denseToInts(*constant);
 }
 
+/// Element `i` of a vector of integers, as a tensor<i64>: what the vector was
+/// made of, where that can be seen.
+static Value elementAt(NodeBuilder &b, Value vector, int64_t i) {
+  while (Operation *op = vector.getDefiningOp()) {
+    Value from;
+    if (auto concat = dyn_cast<graph::ConcatOp>(op)) {
+      for (Value part : concat.getInputs()) {
+        from = part;
+        if (i < b.shape(part)[0])
+          break;
+        i -= b.shape(part)[0];
+      }
+    } else if (auto gather = dyn_cast<graph::GatherOp>(op)) {
+      auto indices = b.graph.constantOf(gather.getIndices());
+      if (!indices || b.rank(gather.getX()) != 1)
+        break;
+      i = denseToInts(*indices)[i];
+      from = gather.getX();
+      i += i < 0 ? b.shape(from)[0] : 0;
+    } else if (auto slice = dyn_cast<graph::SliceOp>(op)) {
+      i = slice.getStarts()[0] + i * slice.getSteps()[0];
+      from = slice.getX();
+    } else if (isa<graph::ReshapeOp>(op) && b.rank(op->getOperand(0)) <= 1) {
+      from = op->getOperand(0);
+    } else if (isa<graph::CastOp>(op) &&
+               isa<IntegerType>(b.element(op->getOperand(0)))) {
+      from = op->getOperand(0);
+    } else {
+      break;
+    }
+    vector = from;
+    if (b.rank(vector) == 0)
+      i = 0;
+  }
+  Value element = vector;
+  if (b.rank(vector) == 1)
+    element = b.reshape(b.sliceAxis(vector, 0, i, 1), {});
+  return b.cast(element, b.graph.raw().getI64Type());
+}
+
+std::optional<Extents> NodeBuilder::extents(int i, StringRef what) {
+  Value value = input(i);
+  auto bound = value ? graph.boundOf(value) : std::nullopt;
+  if (!bound || !isa<IntegerType>(bound->getElementType()) || rank(value) > 1) {
+    auto constant = ints(i, what); // Which says what is wrong.
+    if (!constant)
+      return std::nullopt;
+    return Extents::constants(*constant);
+  }
+  Extents extents{denseToInts(*bound), {}};
+  bool isConstant = graph.constantOf(value).has_value();
+  for (int64_t k = 0; k < static_cast<int64_t>(extents.bounds.size()); ++k) {
+    Value size = isConstant ? Value() : elementAt(*this, value, k);
+    if (size && graph.constantOf(size))
+      size = {};
+    extents.sizes.push_back(size);
+  }
+  return extents;
+}
+
+Value NodeBuilder::withSizes(Value y, const Extents &extents) {
+  auto offset = y ? rank(y) - static_cast<int64_t>(extents.sizes.size()) : 0;
+  for (auto [k, size] : llvm::enumerate(extents.sizes))
+    if (int64_t d = offset + static_cast<int64_t>(k);
+        y && size && d >= 0 && !graph.isBounded(y, d))
+      y = setDimensionSize(y, d, size);
+  return y;
+}
+
 std::optional<SmallVector<double>> NodeBuilder::numbers(int i, StringRef what) {
   auto constant = constantInput(i, what);
   if (!constant)

@@ -26,6 +26,18 @@ using Results = llvm::SmallVector<mlir::Value, 1>;
 /// alone.
 using Sequence = llvm::SmallVector<mlir::Value, 0>;
 
+/// Extents that a model computes: the largest that they may be and, of those
+/// that the run decides, what they are (tensor<i64>); null of constants.
+struct Extents {
+  Ints bounds;
+  llvm::SmallVector<mlir::Value> sizes;
+
+  static Extents constants(Ints bounds) {
+    size_t count = bounds.size();
+    return {std::move(bounds), llvm::SmallVector<mlir::Value>(count)};
+  }
+};
+
 class NodeBuilder : public GraphOps {
 public:
   NodeBuilder(
@@ -66,6 +78,11 @@ public:
   /// error, if it is not.
   std::optional<Ints> ints(int i, llvm::StringRef what);
   std::optional<double> number(int i, llvm::StringRef what);
+  /// Integers that must be constants, or follow from sizes of dimensions that
+  /// the run decides.
+  std::optional<Extents> extents(int i, llvm::StringRef what);
+  /// `y`, of the shape of their bounds, with the sizes that the run decides.
+  mlir::Value withSizes(mlir::Value y, const Extents &extents);
   /// One integer, which may be written as a float.
   std::optional<int64_t> integer(int i, llvm::StringRef what);
   std::optional<llvm::SmallVector<double>> numbers(int i, llvm::StringRef what);

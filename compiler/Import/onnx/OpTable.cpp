@@ -34,7 +34,8 @@ const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
           selectionOps(),      sequenceOps(),
           shapeOps(),          signalOps(),
           stateOps(),          supportVectorOps(),
-          treeOps(),           vectorizerOps()})
+          suppressionOps(),    treeOps(),
+          vectorizerOps()})
       for (const OpEntry &entry : family)
         result[entry.name].push_back(&entry);
     return result;

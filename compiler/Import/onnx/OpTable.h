@@ -63,6 +63,7 @@ llvm::ArrayRef<OpEntry> shapeOps();
 llvm::ArrayRef<OpEntry> signalOps();
 llvm::ArrayRef<OpEntry> stateOps();
 llvm::ArrayRef<OpEntry> supportVectorOps();
+llvm::ArrayRef<OpEntry> suppressionOps();
 llvm::ArrayRef<OpEntry> treeOps();
 llvm::ArrayRef<OpEntry> vectorizerOps();
 

@@ -61,8 +61,13 @@ static Results scanRows(NodeBuilder &b, const GraphProto &graph,
     SmallVector<Value> inputs;
     for (Value value : initial)
       inputs.push_back(block->addArgument(value.getType(), loc));
-    for (Value x : xs)
+    for (Value x : xs) {
       inputs.push_back(block->addArgument(graph::rowType(x.getType()), loc));
+      auto ofRow = b.graph.boundedDimensions(x);
+      ofRow >>= 1;
+      ofRow.resize(ofRow.size() - 1);
+      b.graph.markBounded(inputs.back(), ofRow);
+    }
     if (!buildSubgraph(graph, inputs, outputs))
       return {Value()};
     graph::YieldOp::create(raw, loc, outputs);
@@ -77,6 +82,13 @@ static Results scanRows(NodeBuilder &b, const GraphProto &graph,
   auto scan = graph::ScanOp::create(raw, loc, types, length, Value(), Value(),
                                     initial, xs);
   scan.getBody().takeBody(region);
+  bool endsEarly =
+      llvm::any_of(xs, [&](Value x) { return b.graph.isBounded(x, 0); });
+  for (Value stacked : scan.getOutputs().drop_front(initial.size())) {
+    llvm::SmallBitVector bounded(b.rank(stacked));
+    bounded[0] = endsEarly;
+    b.graph.markBounded(stacked, bounded);
+  }
   return Results(scan.getOutputs());
 }
 

@@ -38,9 +38,10 @@ Results constant(NodeBuilder &b) {
 
 /// A splat, so that its size does not matter.
 Results constantOfShape(NodeBuilder &b) {
-  auto shape = b.ints(0, "the shape");
-  if (!shape)
+  auto extents = b.extents(0, "the shape");
+  if (!extents)
     return {Value()};
+  const Ints *shape = &extents->bounds;
   if (!countElements(*shape))
     return {b.fail("the shape " + formatShape(*shape) +
                    " is negative or beyond any memory")};
@@ -52,12 +53,35 @@ Results constantOfShape(NodeBuilder &b) {
   if (!value || value->getNumElements() != 1)
     return {b.fail("attribute value must have one element")};
   auto type = RankedTensorType::get(*shape, value->getElementType());
-  return {b.graph.constant(
-      DenseElementsAttr::get(type, *value->getValues<Attribute>().begin()))};
+  Value splat = b.graph.constant(
+      DenseElementsAttr::get(type, *value->getValues<Attribute>().begin()));
+  return {b.withSizes(splat, *extents)};
+}
+
+/// From 0 up to a limit that the run decides, by 1; null if it is none.
+Value countingRange(NodeBuilder &b) {
+  Value limit = b.input(1);
+  if (!limit || !b.element(limit).isInteger(64) || b.graph.constantOf(limit) ||
+      !b.graph.boundOf(limit))
+    return {};
+  auto start = b.integer(0, "start"), delta = b.integer(2, "delta");
+  if (!start || !delta)
+    return {};
+  auto bound = denseToInts(*b.graph.boundOf(limit)).front();
+  if (*delta != 1 || bound < *start)
+    return b.fail("a range whose limit the run decides must go up by 1, from "
+                  "at most the limit; found a step of " +
+                  Twine(*delta));
+  Value count = b.reshape(limit, {});
+  if (*start != 0)
+    count = b.sub(count, b.scalar(b.element(limit), *start));
+  return b.setDimensionSize(b.iota(bound - *start, *start), 0, count);
 }
 
 /// start + i · delta
 Results range(NodeBuilder &b) {
+  if (Value counting = countingRange(b); counting || b.failed())
+    return {counting};
   auto start = b.number(0, "start"), limit = b.number(1, "limit");
   if (!start || !limit)
     return {Value()};

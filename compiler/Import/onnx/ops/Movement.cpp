@@ -74,6 +74,8 @@ Results split(NodeBuilder &b) {
 
 struct SliceSpec {
   Ints starts, ends, axes, steps;
+  /// Of ends that the run decides.
+  SmallVector<Value> endSizes;
 };
 
 std::optional<SliceSpec> readSlice(NodeBuilder &b) {
@@ -91,8 +93,13 @@ std::optional<SliceSpec> readSlice(NodeBuilder &b) {
         into = *values;
       return values.has_value();
     };
-    if (!read(1, "starts", spec.starts) || !read(2, "ends", spec.ends) ||
-        !read(3, "axes", spec.axes) || !read(4, "steps", spec.steps))
+    auto ends = b.extents(2, "ends");
+    if (!ends)
+      return std::nullopt;
+    spec.ends = ends->bounds;
+    spec.endSizes = ends->sizes;
+    if (!read(1, "starts", spec.starts) || !read(3, "axes", spec.axes) ||
+        !read(4, "steps", spec.steps))
       return std::nullopt;
   }
   size_t count = spec.starts.size();
@@ -153,6 +160,43 @@ Value movingSlice(NodeBuilder &b) {
   return axis ? b.gather(x, b.add(first, b.iota(*size)), *axis) : Value();
 }
 
+struct Span {
+  int64_t start, end, step;
+};
+
+/// A slice along an axis whose size the run decides, or that ends where it says
+/// (`end`, else null): elements are gathered, counted from the size.
+Value sliceBounded(NodeBuilder &b, Value x, int64_t axis, Span span,
+                   Value end) {
+  Type i64 = b.graph.raw().getI64Type();
+  int64_t extent = b.shape(x)[axis];
+  if (span.step != 1)
+    return b.fail("a slice by steps of " + Twine(span.step) +
+                  " along dimension " + Twine(axis) +
+                  ", whose size the run decides, is not supported");
+  Value size = b.dimensionSize(x, axis);
+  // Counts from the size if negative, and is cut to what exists.
+  auto clamp = [&](Value at) {
+    Value zero = b.scalar(i64, 0);
+    at = b.where(b.compare(graph::ComparePredicate::Less, at, zero),
+                 b.add(at, size), at);
+    return b.max(b.min(at, size), zero);
+  };
+  Value first = clamp(b.constantInts({}, span.start));
+  Value last = clamp(end ? end : b.constantInts({}, span.end));
+  Value count = b.max(b.sub(last, first), b.scalar(i64, 0));
+  // How many elements there are at most.
+  int64_t most = extent;
+  if (span.start >= 0)
+    most = std::max<int64_t>(
+        std::min(extent, span.end < 0 ? extent : span.end) - span.start, 0);
+  else
+    most = span.start < -extent ? extent : -span.start;
+  Value y = span.start == 0 ? b.sliceAxis(x, axis, 0, most)
+                            : b.gather(x, b.add(b.iota(most), first), axis);
+  return y ? b.setDimensionSize(y, axis, count) : Value();
+}
+
 Results slice(NodeBuilder &b) {
   Value x = b.input(0);
   if (Value moving = movingSlice(b))
@@ -166,6 +210,15 @@ Results slice(NodeBuilder &b) {
     int64_t extent = b.shape(x)[axis], step = spec->steps[i];
     if (step == 0 || step < -INT64_MAX)
       return {b.fail("a step is " + Twine(step))};
+    Value endByRun = i < spec->endSizes.size() ? spec->endSizes[i] : Value();
+    if (b.graph.isBounded(x, axis) || endByRun) {
+      x = sliceBounded(b, x, axis, {spec->starts[i], spec->ends[i], step},
+                       endByRun);
+      if (!x)
+        return {Value()};
+      sizes[axis] = b.shape(x)[axis];
+      continue;
+    }
     // Bounds count from the end if negative, and are cut to what exists.
     auto clamp = [&](int64_t at) {
       if (at < 0)
@@ -183,11 +236,14 @@ Results slice(NodeBuilder &b) {
     sizes[axis] = size;
     steps[axis] = size <= 1 ? 1 : step;
   }
+  if (b.failed())
+    return {Value()};
   if (sizes == Ints(b.shape(x)) && steps == Ints(b.rank(x), 1))
     return {x};
-  return {b.create<graph::SliceOp>({x}, {b.attr("starts", starts),
-                                         b.attr("sizes", sizes),
-                                         b.attr("steps", steps)})};
+  Value y = b.create<graph::SliceOp>({x}, {b.attr("starts", starts),
+                                           b.attr("sizes", sizes),
+                                           b.attr("steps", steps)});
+  return {y};
 }
 
 template <typename OpTy> Results gather(NodeBuilder &b) {

@@ -19,15 +19,62 @@ using Predicate = graph::ComparePredicate;
 Results topK(NodeBuilder &b) {
   Value x = b.input(0);
   auto axis = b.axis(b.intAttribute("axis", -1), b.rank(x));
-  auto count = b.opset() < 10 ? std::optional<int64_t>(b.intAttribute("k", -1))
-                              : b.integer(1, "k");
+  std::optional<Extents> count = Extents{{b.intAttribute("k", -1)}, {Value()}};
+  if (b.opset() >= 10)
+    count = b.extents(1, "k");
   if (!axis || !count)
     return {Value()};
+  if (count->bounds.size() != 1)
+    return {
+        b.fail("k must be one number, found " + Twine(count->bounds.size()))};
+  int64_t most = count->bounds.front();
+  if (b.graph.isBounded(x, *axis))
+    most = std::min(most, b.shape(x)[*axis]);
   Value indices =
-      tinh::topK(b, x, *axis, *count, b.intAttribute("largest", 1) != 0);
+      tinh::topK(b, x, *axis, most, b.intAttribute("largest", 1) != 0);
+  if (Value size = count->sizes.front(); size && indices)
+    indices = b.setDimensionSize(indices, *axis, size);
   Value values =
       b.create<graph::GatherElementsOp>({x, indices}, {b.attr("axis", *axis)});
   return {values, indices};
+}
+
+//===----------------------------------------------------------------------===//
+// Selections by what the run computes: it decides how much they select
+//===----------------------------------------------------------------------===//
+
+Value compressByRun(NodeBuilder &b, Value x, Value condition, int64_t axis) {
+  if (b.rank(condition) != 1 || !b.element(condition).isInteger(1) ||
+      b.shape(condition)[0] > b.shape(x)[axis])
+    return b.fail("expected a condition of at most " + Twine(b.shape(x)[axis]) +
+                  " booleans, found " +
+                  graph::shapeToString(condition.getType()));
+  return b.gather(x, indicesOfTrue(b, condition), axis);
+}
+
+/// The coordinates of flat indices: along a dimension, how often the elements
+/// behind it fit into an index, modulo the dimension.
+Value nonZeroByRun(NodeBuilder &b, Value x) {
+  if (b.rank(x) == 0)
+    x = b.reshape(x, {1});
+  Type i64 = b.graph.raw().getI64Type();
+  Type element = b.element(x);
+  Value isNonZero = element.isInteger(1)
+                        ? x
+                        : b.compare(Predicate::NotEqual, x, b.scalarLike(x, 0));
+  int64_t elements = b.type(x).getNumElements();
+  Value indices = indicesOfTrue(b, b.reshape(isNonZero, {elements}));
+  if (b.failed())
+    return {};
+  elements = b.shape(indices)[0];
+  SmallVector<Value> rows(b.rank(x));
+  for (int64_t d = b.rank(x); indices && d-- > 0;) {
+    Value extent = b.max(b.dimensionSize(x, d), b.scalar(i64, 1));
+    Value row = d == 0 ? indices : b.create<graph::ModOp>({indices, extent});
+    rows[d] = b.reshape(row, {1, elements});
+    indices = d == 0 ? indices : b.div(indices, extent);
+  }
+  return b.failed() ? Value() : b.concat(rows, 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -35,15 +82,17 @@ Results topK(NodeBuilder &b) {
 //===----------------------------------------------------------------------===//
 
 Results compress(NodeBuilder &b) {
-  Value x = b.input(0);
-  auto condition = b.ints(1, "the condition");
-  if (!condition)
-    return {Value()};
+  Value x = b.input(0), chosenByRun = b.input(1);
   bool isFlat = !b.hasAttribute("axis");
   if (isFlat)
     x = b.reshape(x, {b.type(x).getNumElements()});
   auto axis = b.axis(b.intAttribute("axis", 0), b.rank(x));
   if (!axis)
+    return {Value()};
+  if (!b.graph.constantOf(chosenByRun))
+    return {compressByRun(b, x, chosenByRun, *axis)};
+  auto condition = b.ints(1, "the condition");
+  if (!condition)
     return {Value()};
   Ints chosen;
   for (auto [i, isChosen] : llvm::enumerate(*condition))
@@ -56,6 +105,8 @@ Results compress(NodeBuilder &b) {
 }
 
 Results nonZero(NodeBuilder &b) {
+  if (Value x = b.input(0); x && !b.graph.constantOf(x))
+    return {nonZeroByRun(b, x)};
   auto values = b.numbers(0, "the input");
   if (!values)
     return {Value()};

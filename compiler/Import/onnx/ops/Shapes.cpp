@@ -16,13 +16,12 @@ namespace {
 /// 0 keeps the input's extent (unless allowzero), -1 is what remains.
 Results reshape(NodeBuilder &b) {
   Value x = b.input(0);
-  std::optional<Ints> wanted;
-  if (b.opset() < 5)
-    wanted = b.intsAttribute("shape");
-  else
-    wanted = b.ints(1, "the shape");
-  if (!wanted || b.failed())
+  std::optional<Extents> extents =
+      b.opset() < 5 ? Extents::constants(b.intsAttribute("shape"))
+                    : b.extents(1, "the shape");
+  if (!extents || b.failed())
     return {Value()};
+  const Ints *wanted = &extents->bounds;
   bool keepZero = b.opset() >= 14 && b.intAttribute("allowzero", 0);
   ArrayRef<int64_t> from = b.shape(x);
   Ints to = *wanted;
@@ -53,7 +52,7 @@ Results reshape(NodeBuilder &b) {
     return {b.fail("cannot reshape " + graph::shapeToString(x.getType()) +
                    " (" + Twine(elements) + " elements) to " +
                    formatShape(*wanted))};
-  return {b.reshape(x, to)};
+  return {b.withSizes(b.reshape(x, to), *extents)};
 }
 
 Results flatten(NodeBuilder &b) {
@@ -128,23 +127,34 @@ Results shapeOf(NodeBuilder &b) {
   int64_t start = clamp(b.intAttribute("start", 0));
   int64_t end = std::max(start, clamp(b.intAttribute("end", rank)));
   ArrayRef<int64_t> part = b.shape(x).slice(start, end - start);
-  return {b.constantInts({end - start}, part)};
+  if (!b.graph.isBounded(x))
+    return {b.constantInts({end - start}, part)};
+  SmallVector<Value> sizes;
+  for (int64_t d = start; d < end; ++d)
+    sizes.push_back(b.reshape(b.dimensionSize(x, d), {1}));
+  return {sizes.empty() ? b.constantInts({0}, {}) : b.concat(sizes, 0)};
 }
 
 Results sizeOf(NodeBuilder &b) {
-  return {b.constantInts({}, b.type(b.input(0)).getNumElements())};
+  Value x = b.input(0);
+  if (!b.graph.isBounded(x))
+    return {b.constantInts({}, b.type(x).getNumElements())};
+  Value size = b.constantInts({}, 1);
+  for (int64_t d = 0; d < b.rank(x); ++d)
+    size = b.mul(size, b.dimensionSize(x, d));
+  return {size};
 }
 
 Results expand(NodeBuilder &b) {
   Value x = b.input(0);
-  auto wanted = b.ints(1, "the shape");
+  auto wanted = b.extents(1, "the shape");
   if (!wanted)
     return {Value()};
-  auto to = graph::broadcastShapes({b.shape(x), *wanted});
+  auto to = graph::broadcastShapes({b.shape(x), wanted->bounds});
   if (!to)
     return {b.fail("cannot expand " + graph::shapeToString(x.getType()) +
-                   " to " + formatShape(*wanted))};
-  return {b.broadcast(x, *to)};
+                   " to " + formatShape(wanted->bounds))};
+  return {b.withSizes(b.broadcast(x, *to), *wanted)};
 }
 
 /// [a, b] repeated (r, s) times: [1, a, 1, b] -> [r, a, s, b] -> [ra, sb].
