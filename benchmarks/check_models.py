@@ -27,6 +27,12 @@ def file_name(tensor_name):
     return tensor_name.replace("/", "_") + ".npy"
 
 
+def report_of(output):
+    """The numbers that graph-compile --report prints, by their names."""
+    lines = re.findall(r"^\s*(.*?)\s{2,}([\d,]+)$", output, re.MULTILINE)
+    return {name: int(number.replace(",", "")) for name, number in lines}
+
+
 def compile_model(args, folder, artifact):
     start = time.perf_counter()
     result = subprocess.run(
@@ -43,12 +49,7 @@ def compile_model(args, folder, artifact):
     )
     if result.returncode:
         raise RuntimeError(result.stderr.strip().splitlines()[0][:200])
-    report = dict(
-        re.findall(r"^\s*(.*?)\s{2,}([\d,]+)$", result.stdout, re.MULTILINE)
-    )
-    report = {k: int(v.replace(",", "")) for k, v in report.items()}
-    report["seconds"] = time.perf_counter() - start
-    return report
+    return report_of(result.stdout) | {"seconds": time.perf_counter() - start}
 
 
 def input_names(args, artifact):

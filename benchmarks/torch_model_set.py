@@ -1,14 +1,16 @@
-"""The models that torch.compile(backend="tinh") is tried on: small
-configurations with seeded random weights, of torchvision, timm and
+"""The models that torch.compile(backend="tinh") and PyTorch's exporters are tried
+on: small configurations with seeded random weights, of torchvision, timm and
 transformers. Nothing is downloaded."""
 
 import torch
+import transformers_model_set
 
-# torchvision's classification models, 64 or 96 pixels wide where they take it.
+# torchvision's classification models, 64 or 96 pixels wide where they take it and
+# both exporters do.
 TORCHVISION = {
-    "alexnet": 96,
-    "vgg11": 64,
-    "vgg13_bn": 64,
+    "alexnet": 224,
+    "vgg11": 224,
+    "vgg13_bn": 224,
     "resnet18": 96,
     "resnet50": 64,
     "resnext50_32x4d": 64,
@@ -28,7 +30,40 @@ TORCHVISION = {
     "convnext_tiny": 96,
     "swin_t": 224,
     "vit_b_32": 224,
+    "swin_v2_t": 64,
+    "maxvit_t": 224,
 }
+
+# Those that are given something else than a picture to classify: their inputs,
+# without the batch.
+PICTURE = [(3, 64, 64)]
+LARGE_PICTURE = [(3, 320, 320)]
+VIDEO = [(3, 8, 64, 64)]
+SEGMENTATION = {
+    "deeplabv3_mobilenet_v3_large": PICTURE,
+    "deeplabv3_resnet50": PICTURE,
+    "fcn_resnet50": PICTURE,
+    "lraspp_mobilenet_v3_large": PICTURE,
+}
+VIDEOS = {
+    "r3d_18": VIDEO,
+    "mc3_18": VIDEO,
+    "r2plus1d_18": VIDEO,
+    "s3d": [(3, 16, 224, 224)],
+    "swin3d_t": VIDEO,
+    "mvit_v2_s": [(3, 16, 224, 224)],
+}
+FLOW = {"raft_small": [(3, 128, 128)] * 2}
+DETECTION = {
+    "ssdlite320_mobilenet_v3_large": LARGE_PICTURE,
+    "ssd300_vgg16": LARGE_PICTURE,
+    "retinanet_resnet50_fpn": LARGE_PICTURE,
+    "fcos_resnet50_fpn": LARGE_PICTURE,
+    "fasterrcnn_mobilenet_v3_large_320_fpn": LARGE_PICTURE,
+    "keypointrcnn_resnet50_fpn": LARGE_PICTURE,
+    "maskrcnn_resnet50_fpn": LARGE_PICTURE,
+}
+TORCHVISION_OTHERS = SEGMENTATION | VIDEOS | FLOW | DETECTION
 
 TIMM = {
     "resnet26d": 96,
@@ -59,82 +94,85 @@ TIMM = {
     "dpn48b": 96,
     "hrnet_w18_small": 96,
     "cait_xxs24_224": 224,
+    "convnextv2_atto": 96,
+    "coatnet_nano_rw_224": 224,
+    "maxvit_rmlp_pico_rw_256": 256,
+    "efficientformer_l1": 224,
+    "efficientformerv2_s0": 224,
+    "fastvit_t8": 96,
+    "eva02_tiny_patch14_224": 224,
+    "beit_base_patch16_224": 224,
+    "swinv2_tiny_window8_256": 256,
+    "eca_nfnet_l0": 96,
+    "xcit_nano_12_p16_224": 224,
+    "davit_tiny": 96,
+    "focalnet_tiny_srf": 96,
+    "tiny_vit_5m_224": 224,
+    "repvit_m0_9": 96,
+    "mambaout_femto": 96,
+    "hiera_tiny_224": 224,
+    "regnety_002": 96,
+    "ese_vovnet19b_slim_dw": 96,
+    "inception_next_atto": 96,
+    "crossvit_tiny_240": 240,
+    "twins_svt_small": 224,
+    "visformer_tiny": 224,
+    "coat_lite_tiny": 224,
+    "convit_tiny": 224,
+    "mobilenetv4_conv_small": 96,
+    "efficientvit_b0": 96,
+    "efficientvit_m0": 224,
+    "starnet_s1": 96,
+    "swiftformer_xs": 224,
+    "shvit_s1": 224,
+    "botnet26t_256": 256,
+    "halonet26t": 256,
+    "lambda_resnet26t": 256,
+    "gcvit_xxtiny": 224,
+    "pit_ti_224": 224,
+    "sequencer2d_s": 224,
+    "tnt_s_patch16_224": 224,
+    "volo_d1_224": 224,
+    "nest_tiny": 224,
+    "caformer_s18": 96,
+    "fasternet_t0": 96,
+    "rexnet_100": 96,
+    "skresnet18": 96,
+    "cspdarknet53": 96,
+    "hgnetv2_b0": 96,
+    "mvitv2_tiny": 224,
+    "legacy_xception": 96,
+    "tresnet_m": 96,
+    "bat_resnext26ts": 256,
 }
 
-# transformers: the class, its configuration, and what kind of input it takes.
-SMALL = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
-         "intermediate_size": 128, "vocab_size": 200}
-DECODER = {**SMALL, "num_key_value_heads": 2, "max_position_embeddings": 128,
-           "pad_token_id": 0}
-GPT = {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 200,
-       "n_positions": 128}
-TRANSFORMERS = {
-    "bert": ("BertForSequenceClassification", SMALL, "tokens"),
-    "roberta": ("RobertaForSequenceClassification", SMALL, "tokens"),
-    "distilbert": ("DistilBertForSequenceClassification",
-                   {"dim": 64, "n_layers": 2, "n_heads": 4, "hidden_dim": 128,
-                    "vocab_size": 200}, "tokens"),
-    "albert": ("AlbertForSequenceClassification",
-               {**SMALL, "embedding_size": 32}, "tokens"),
-    "electra": ("ElectraForSequenceClassification",
-                {**SMALL, "embedding_size": 32}, "tokens"),
-    "mpnet": ("MPNetForSequenceClassification", SMALL, "tokens"),
-    "deberta": ("DebertaV2ForSequenceClassification", SMALL, "tokens"),
-    "gpt2": ("GPT2LMHeadModel", GPT, "tokens"),
-    "gpt_neo": ("GPTNeoForCausalLM",
-                {"hidden_size": 64, "num_layers": 2, "num_heads": 4,
-                 "attention_types": [[["global", "local"], 1]],
-                 "vocab_size": 200}, "tokens"),
-    "gpt_neox": ("GPTNeoXForCausalLM", SMALL, "tokens"),
-    "opt": ("OPTForCausalLM",
-            {"hidden_size": 64, "num_hidden_layers": 2,
-             "num_attention_heads": 4, "ffn_dim": 128, "vocab_size": 200,
-             "word_embed_proj_dim": 64, "max_position_embeddings": 128},
-            "tokens"),
-    "bloom": ("BloomForCausalLM",
-              {"hidden_size": 64, "n_layer": 2, "n_head": 4,
-               "vocab_size": 200}, "tokens"),
-    "llama": ("LlamaForCausalLM", DECODER, "tokens"),
-    "mistral": ("MistralForCausalLM", DECODER, "tokens"),
-    "qwen2": ("Qwen2ForCausalLM", DECODER, "tokens"),
-    "gemma": ("GemmaForCausalLM", {**DECODER, "head_dim": 16}, "tokens"),
-    "phi": ("PhiForCausalLM", DECODER, "tokens"),
-    "t5": ("T5ForConditionalGeneration",
-           {"d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2,
-            "num_heads": 4, "vocab_size": 200, "decoder_start_token_id": 0},
-           "pairs"),
-    "bart": ("BartForConditionalGeneration",
-             {"d_model": 64, "encoder_layers": 2, "decoder_layers": 2,
-              "encoder_attention_heads": 4, "decoder_attention_heads": 4,
-              "encoder_ffn_dim": 128, "decoder_ffn_dim": 128,
-              "vocab_size": 200, "max_position_embeddings": 128}, "pairs"),
-    "vit": ("ViTForImageClassification",
-            {**SMALL, "image_size": 64, "patch_size": 16}, "pixels"),
-    "deit": ("DeiTForImageClassification",
-             {**SMALL, "image_size": 64, "patch_size": 16}, "pixels"),
-    "wav2vec2": ("Wav2Vec2Model",
-                 {**SMALL, "conv_dim": [32] * 7, "num_conv_pos_embeddings": 16,
-                  "num_conv_pos_embedding_groups": 4}, "sound"),
-}
-
-
-def names():
+def names(with_targets=True):
+    """All, or those that can be trained without boxes as targets."""
     known = [f"torchvision/{n}" for n, size in TORCHVISION.items() if size]
+    known += [
+        f"torchvision/{n}"
+        for n in TORCHVISION_OTHERS
+        if with_targets or n not in DETECTION
+    ]
     known += [f"timm/{n}" for n, size in TIMM.items() if size]
-    return known + [f"transformers/{n}" for n in TRANSFORMERS]
+    return known + [f"transformers/{n}" for n in transformers_model_set.MODELS]
 
 
-class Tensors(torch.nn.Module):
-    """A model of transformers as one from tensors to a tensor."""
+class Items(torch.nn.Module):
+    """A model of torchvision as one from tensors to tensors. Detection takes a
+    list of pictures and gives a dictionary for each, segmentation one
+    dictionary, and flow a list of ever better ones."""
 
-    def __init__(self, model, inputs):
+    def __init__(self, model, kind):
         super().__init__()
-        self.model, self.inputs = model, inputs
+        self.model, self.kind = model, kind
 
     def forward(self, *tensors):
-        given = dict(zip(self.inputs, tensors))
-        result = self.model(**given, return_dict=True)
-        return result["logits" if "logits" in result else "last_hidden_state"]
+        if self.kind == "detection":
+            return tuple(self.model(list(tensors[0][:1]))[0].values())
+        if self.kind == "flow":
+            return self.model(*tensors, num_flow_updates=4)[-1]
+        return self.model(*tensors)["out"]
 
 
 def make(name, batch=2):
@@ -143,6 +181,8 @@ def make(name, batch=2):
     torch.manual_seed(0)
     generator = torch.Generator().manual_seed(1)
     if library == "torchvision":
+        if model in TORCHVISION_OTHERS:
+            return _other_torchvision(model, batch, generator)
         return _torchvision(model, batch, generator)
     if library == "timm":
         import timm
@@ -151,7 +191,7 @@ def make(name, batch=2):
         # Droppings are off: PyTorch's random numbers are its own.
         made = timm.create_model(model, num_classes=10, drop_rate=0.0)
         return made, (torch.randn(batch, 3, size, size, generator=generator),)
-    return _transformers(model, batch, generator)
+    return transformers_model_set.make(model, batch, generator)
 
 
 def _torchvision(model, batch, generator):
@@ -165,31 +205,30 @@ def _torchvision(model, batch, generator):
     return made, (torch.randn(batch, 3, size, size, generator=generator),)
 
 
-def _transformers(model, batch, generator):
-    import transformers
+def _other_torchvision(model, batch, generator):
+    import torchvision
 
-    name, options, kind = TRANSFORMERS[model]
-    class_ = getattr(transformers, name)
-    config = class_.config_class(**options)
-    for option in vars(config):
-        if "dropout" in option or option.endswith("drop") or "_drop_" in option:
-            setattr(config, option, 0.0)
-    if hasattr(config, "use_cache"):
-        config.use_cache = False
-    if hasattr(config, "layerdrop"):
-        config.layerdrop = 0.0
-    made = class_(config)
-
-    def tokens():
-        return torch.randint(3, 200, (batch, 32), generator=generator)
-
-    if kind == "tokens":
-        return Tensors(made, ["input_ids"]), (tokens(),)
-    if kind == "pairs":
-        inputs = ["input_ids", "decoder_input_ids"]
-        return Tensors(made, inputs), (tokens(), tokens())
-    if kind == "pixels":
-        image = torch.randn(batch, 3, 64, 64, generator=generator)
-        return Tensors(made, ["pixel_values"]), (image,)
-    sound = torch.randn(batch, 4000, generator=generator)
-    return Tensors(made, ["input_values"]), (sound,)
+    extra = {"weights": None}
+    if model not in FLOW:
+        extra["num_classes"] = 10
+    if model in SEGMENTATION or model in DETECTION:
+        extra["weights_backbone"] = None
+    if "rcnn" in model or "retinanet" in model or "fcos" in model:
+        extra |= {"min_size": 320, "max_size": 320}
+    if model.startswith("keypointrcnn"):
+        extra["num_classes"] = 2
+    # Random weights are sure of nothing.
+    if "rcnn" in model:
+        extra["box_score_thresh"] = 0.0
+    if "fcos" in model:
+        extra["score_thresh"] = 0.0
+    made = torchvision.models.get_model(model, **extra)
+    inputs = tuple(
+        torch.randn(batch, *shape, generator=generator)
+        for shape in TORCHVISION_OTHERS[model]
+    )
+    for kind, models in (("detection", DETECTION), ("flow", FLOW),
+                         ("segmentation", SEGMENTATION)):
+        if model in models:
+            made = Items(made, kind)
+    return made, inputs

@@ -41,6 +41,10 @@ STEPS = 10
 
 
 def relative_error(found, expected):
+    if isinstance(expected, tuple):
+        return max(map(relative_error, found, expected))
+    if expected.numel() == 0:
+        return 0.0
     scale = expected.abs().max().clamp_min(1e-9)
     return ((found.double() - expected.double()).abs().max() / scale).item()
 
@@ -96,17 +100,23 @@ def check_summary(rows):
 # Training
 
 
+def first(output):
+    return output[0] if isinstance(output, tuple) else output
+
+
 def loss_for(model, inputs):
-    """A loss of the model's output, against seeded goals."""
+    """A loss of the model's first output, against seeded goals."""
     generator = torch.Generator().manual_seed(2)
     with torch.no_grad():
-        shape = copy.deepcopy(model)(*inputs).shape
+        shape = first(copy.deepcopy(model)(*inputs)).shape
     if len(shape) == 3 and shape[-1] < 100:  # Hidden states.
         goal = torch.randn(shape, generator=generator)
-        return lambda y: torch.nn.functional.mse_loss(y, goal.to(y.dtype))
+        return lambda y: torch.nn.functional.mse_loss(first(y), goal.to(first(y).dtype))
     classes = shape[-1]
     goal = torch.randint(classes, (shape.numel() // classes,), generator=generator)
-    return lambda y: torch.nn.functional.cross_entropy(y.reshape(-1, classes), goal)
+    return lambda y: torch.nn.functional.cross_entropy(
+        first(y).reshape(-1, classes), goal
+    )
 
 
 def train_steps(model, function, inputs, loss):
@@ -258,7 +268,8 @@ def main():
         measure, summary = time_model, time_summary
         warm_up()
     wanted = arguments.names or [""]
-    names = [n for n in torch_model_set.names() if any(w in n for w in wanted)]
+    known = torch_model_set.names(with_targets=not arguments.train)
+    names = [n for n in known if any(w in n for w in wanted)]
     warnings.simplefilter("ignore")
     rows = []
     for name in names:
