@@ -6,7 +6,8 @@
 
 usage: top_k_test.py BIN_DIR
 
-Few elements are taken one by one, many by rank: both are here, for each row.
+Few elements are taken one by one, others by rank, or of long rows first from
+each block: all are here.
 """
 
 import pathlib
@@ -19,7 +20,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 BIN = pathlib.Path(sys.argv[1])
-COUNTS = (1, 3, 12, 20)
+COUNTS = (1, 3, 12, 20, 300)
 LOW, HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
@@ -44,6 +45,8 @@ def rows():
         "middle": rng.standard_normal((2, 50, 3)).astype(np.float32),
         "few": rng.standard_normal((2, 20)).astype(np.float32),
         "many": rng.standard_normal((1, 20000)).astype(np.float32),
+        "many ties": rng.integers(-3, 3, (2, 3001)).astype(np.int8),
+        "many lowest": np.full((1, 2500), -np.inf),
     }
 
 
@@ -62,7 +65,7 @@ def expected(x, count, largest):
 def make_cases(inputs):
     for name, x in inputs.items():
         for count in COUNTS:
-            if x.shape[1] < 16384 or count < 16:
+            if count <= x.shape[1]:
                 yield name, count, 0
                 yield name, count, 1
 

@@ -138,17 +138,58 @@ Value indicesOfRanks(GraphOps &b, Value ranks, int64_t count) {
                   false);
 }
 
+/// As `x`, along the last dimension, with what comes last up to an extent.
+Value padLast(Order order, Value x, int64_t extent) {
+  GraphOps &b = order.b;
+  Ints missing(b.shape(x));
+  missing.back() = extent - missing.back();
+  if (missing.back() == 0)
+    return x;
+  Value last = b.broadcast(order.last(b.element(x)), missing);
+  return b.concat({x, last}, b.rank(x) - 1);
+}
+
+Value takeFirst(Order order, Value x, int64_t count);
+
+/// The indices of the first `count` elements, which are among the first so many
+/// of each block. What fills the last block comes after all elements: it is
+/// last in the order, and of equal elements the one behind is taken later.
+Value takeFromBlocks(Order order, Value x, int64_t count, int64_t block) {
+  GraphOps &b = order.b;
+  int64_t axis = b.rank(x) - 1;
+  int64_t blocks = llvm::divideCeil(b.shape(x)[axis], block);
+  Value padded = padLast(order, x, blocks * block);
+  Ints shape(b.shape(x)), candidates(shape);
+  shape.back() = blocks;
+  shape.push_back(block);
+  candidates.back() = blocks * count;
+  Value found = takeFirst(order, b.reshape(padded, shape), count);
+  Value starts = b.reshape(b.iota(blocks, 0, block), {blocks, 1});
+  Value indices = b.reshape(b.add(found, starts), candidates);
+  auto gather = [&](Value from, Value at) {
+    return b.create<graph::GatherElementsOp>({from, at},
+                                             {b.attr("axis", axis)});
+  };
+  return gather(indices, takeFirst(order, gather(padded, indices), count));
+}
+
 /// The indices of the first `count` elements along the last dimension.
 Value takeFirst(Order order, Value x, int64_t count) {
-  constexpr int64_t kMostSteps = 16, kWorthStep = 4, kMostRanked = 16384;
+  constexpr int64_t kMostSteps = 16, kWorthStep = 4, kMostRanked = 65536;
+  // Each element is compared with those of its block.
+  constexpr int64_t kLeastBlock = 256, kBlockOverCount = 4, kWorthBlocks = 2;
+  if (order.b.failed())
+    return {};
   int64_t extent = GraphOps::shape(x).back();
   if (count >= 1 && count <= kMostSteps && count * kWorthStep <= extent)
     return takeOneByOne(order, x, count);
+  int64_t block = std::max<int64_t>(kLeastBlock, kBlockOverCount * count);
+  if (count >= 1 && extent >= kWorthBlocks * block)
+    return takeFromBlocks(order, x, count, block);
   if (extent > kMostRanked)
     return order.b.fail("cannot take the first " + Twine(count) + " of " +
                         Twine(extent) + " elements: of more than " +
-                        Twine(kMostRanked) + ", at most " + Twine(kMostSteps) +
-                        " are taken");
+                        Twine(kMostRanked) + ", at most an eighth is taken");
   return indicesOfRanks(order.b, rankElements(order, x), count);
 }
 
