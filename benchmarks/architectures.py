@@ -150,14 +150,15 @@ def run_step(step, action, seconds):
 
 
 def reason_of(code, said, seconds):
-    """The line that says what is wrong, or the last one."""
+    """The error that was said, or the last line."""
     if code == -signal.SIGKILL:
         return f"takes more than {seconds} s"
     if code < 0:
         return f"died of signal {-code}"
-    lines = [line.strip() for line in said.splitlines() if line.strip()] or ["?"]
-    errors = [line for line in lines if "error: " in line]
-    return (errors or lines)[-1].rpartition("error: ")[2][:400]
+    _, error, message = said.rpartition("error: ")
+    if not error:
+        message = (said.strip().splitlines() or ["?"])[-1]
+    return " ".join(message.split())[:400]
 
 
 def export_apart(name, exporter, folder):
@@ -195,41 +196,57 @@ def start_worker(args, folder, engine, threads):
         raise Failure(f"run {engine}", str(error).split("; see ")[0]) from None
 
 
-def check(args, folder, row):
-    """Errors of both engines, and times where they are asked for and right."""
-    workers = []
+def run_onnxruntime(args, folder, row):
+    """Its worker, if it runs the file: what differs there is the exporter's."""
     try:
-        try:
-            workers.append(start_worker(args, folder, "onnxruntime", args.threads))
-            row["onnxruntime_error"] = workers[0].ready["error"]
-        except Failure as failure:
-            row["onnxruntime_error"] = str(failure)
-        workers.append(start_worker(args, folder, "tinh", args.threads))
-        row["error"] = workers[-1].ready["error"]
-        row["ok"] = row["error"] <= TOLERANCE
-        if args.time and row["ok"] and len(workers) == 2:
-            times = measure(workers, args)
-            row["threads"] = args.threads
-            row["tinh_ms"] = statistics.median(times["tinh"])
-            row["onnxruntime_ms"] = statistics.median(times["onnxruntime"])
-            row["ratio"] = ratio(times, "tinh", "onnxruntime")
+        worker = start_worker(args, folder, "onnxruntime", args.threads)
+    except Failure as failure:
+        row["onnxruntime_error"] = str(failure)
+        return []
+    row["onnxruntime_error"] = worker.ready["error"]
+    return [worker]
+
+
+def run_tinh(args, folder, row, others):
+    """Tinh's error, and times where they are asked for."""
+    worker = start_worker(args, folder, "tinh", args.threads)
+    row["error"] = worker.ready["error"]
+    row["ok"] = row["error"] <= TOLERANCE
+    workers = [*others, worker]
+    try:
+        if args.time and row["ok"] and others:
+            row |= time_turns(args, workers)
     finally:
-        for worker in workers:
-            worker.close()
+        worker.close()
+
+
+def time_turns(args, workers):
+    times = measure(workers, args)
+    return {
+        "threads": args.threads,
+        "tinh_ms": statistics.median(times["tinh"]),
+        "onnxruntime_ms": statistics.median(times["onnxruntime"]),
+        "ratio": ratio(times, "tinh", "onnxruntime"),
+    }
 
 
 def measure_model(args, name, exporter):
     folder = args.work / name.replace("/", "-") / exporter
     row = {"model": name, "exporter": exporter, "ok": False}
+    others = []
     try:
         if not (folder / "expected").exists():
             folder.mkdir(parents=True, exist_ok=True)
             row |= export_apart(name, exporter, folder)
         row["model_mb"] = (folder / "model.onnx").stat().st_size / 1e6
+        others = run_onnxruntime(args, folder, row)
         row |= compile_model(args, folder)
-        check(args, folder, row)
+        run_tinh(args, folder, row, others)
     except Failure as failure:
         row |= {"failed": failure.step, "message": str(failure)}
+    finally:
+        for worker in others:
+            worker.close()
     if row["ok"] and not args.keep:
         shutil.rmtree(folder, ignore_errors=True)
     return row
