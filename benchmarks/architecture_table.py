@@ -4,30 +4,41 @@ import statistics
 
 from workers import format_ms
 
+# Of the largest element of an output, as in torch_models.py.
+TOLERANCE = 1e-3
 # Bars for compiling: seconds, and MB beside so many times the weights.
 COMPILE_S, COMPILE_MB, COMPILE_WEIGHTS = 60, 1000, 4
+LONGEST_MESSAGE = 160
 NONE = "–"
 
 
+def is_right(error):
+    """An engine's error is a number, or what it said instead of running."""
+    return isinstance(error, float) and error <= TOLERANCE
+
+
+def is_within_bars(row):
+    most = COMPILE_WEIGHTS * row["model_mb"] + COMPILE_MB
+    return row["compile_s"] <= COMPILE_S and row["compile_mb"] <= most
+
+
 def summary(rows):
-    """A line for each exporter: how many are right, and what the others are."""
+    """A line for each exporter: how many it writes, and who gets them right."""
     lines = []
     for exporter in dict.fromkeys(row["exporter"] for row in rows):
         mine = [row for row in rows if row["exporter"] == exporter]
-        exported = [row for row in mine if row.get("failed") != "export"]
-        right = sum(row["ok"] for row in mine)
+        written = [row for row in mine if row.get("failed") != "export"]
+        right = sum(row["ok"] for row in written)
+        other = sum(is_right(row.get("onnxruntime_error")) for row in written)
+        compiled = [row for row in written if "compile_s" in row]
         lines.append(
-            f"{exporter}: {len(exported)} of {len(mine)} models are exported,"
-            f" {right} of these are right"
+            f"- {exporter}: of {len(mine)} models {len(written)} are written; of these"
+            f" {right} are right with Tinh and {other} with ONNX Runtime."
+            f" {sum(map(is_within_bars, compiled))} of the {len(compiled)} that are"
+            f" compiled take at most {COMPILE_S} s and {COMPILE_WEIGHTS} × the file"
+            f" + {COMPILE_MB / 1000:.0f} GB for it."
         )
     return "\n".join(lines)
-
-
-def within_bars(row):
-    return (
-        row["compile_s"] <= COMPILE_S
-        and row["compile_mb"] <= COMPILE_WEIGHTS * row["model_mb"] + COMPILE_MB
-    )
 
 
 def verdict(row):
@@ -39,8 +50,8 @@ def verdict(row):
 def cells(row, timed):
     found = [verdict(row)]
     if "compile_s" in row:
-        compiled = f"{row['compile_s']:.1f}", f"{row['compile_mb']:.0f}"
-        found += [*compiled, str(row["kernels"])]
+        found += [f"{row['compile_s']:.1f}", f"{row['compile_mb']:.0f}"]
+        found.append(str(row["kernels"]))
     else:
         found += [NONE] * 3
     if timed and "ratio" in row:
@@ -50,47 +61,63 @@ def cells(row, timed):
     return found
 
 
+def line(parts):
+    return "| " + " | ".join(parts) + " |"
+
+
 def document(rows):
-    """The table, a line for each model, and the messages of those that fail."""
+    """What is right, a table with a line for each model, and what failed."""
+    timed = any("ratio" in row for row in rows)
+    parts = [summary(rows), table(rows, timed)]
+    if timed:
+        exporters = dict.fromkeys(row["exporter"] for row in rows)
+        parts += ["\n".join(mean_line(rows, exporter) for exporter in exporters)]
+    return "\n\n".join(parts + failures(rows)) + "\n"
+
+
+def table(rows, timed):
     by_name = {}
     for row in rows:
         by_name.setdefault(row["model"], {})[row["exporter"]] = row
     exporters = list(dict.fromkeys(row["exporter"] for row in rows))
-    timed = any("ratio" in row for row in rows)
     heads = ["error", "compile, s", "MB", "kernels"]
     heads += ["ms", "over ONNX Runtime"] * timed
     columns = [f"{exporter}: {head}" for exporter in exporters for head in heads]
-    lines = [summary(rows), "", "| model | " + " | ".join(columns) + " |"]
-    lines.append("|---|" + "---:|" * len(columns))
-    for name in by_name:
-        line = [name]
+    lines = [line(["model", *columns]), "|---|" + "---:|" * len(columns)]
+    for name, found in by_name.items():
+        parts = [name]
         for exporter in exporters:
-            row = by_name[name].get(exporter)
-            line += cells(row, timed) if row else [NONE] * len(heads)
-        lines.append("| " + " | ".join(line) + " |")
-    if timed:
-        lines.append("")
-        lines += [mean_line(rows, exporter) for exporter in exporters]
-    return "\n".join(lines + ["", *failures(rows)]) + "\n"
+            known = found.get(exporter)
+            parts += cells(known, timed) if known else [NONE] * len(heads)
+        lines.append(line(parts))
+    return "\n".join(lines)
 
 
 def mean_line(rows, exporter):
     ratios = [r["ratio"] for r in rows if r["exporter"] == exporter and "ratio" in r]
     if not ratios:
-        return f"{exporter}: none is timed"
+        return f"- {exporter}: none is timed."
     mean = statistics.geometric_mean(ratios)
-    return f"{exporter}: {mean:.2f} of ONNX Runtime's time, over {len(ratios)} models"
+    return f"- {exporter}: {mean:.2f} of ONNX Runtime's time, over {len(ratios)} models."
 
 
 def failures(rows):
-    """Who failed at what, the same messages together."""
-    messages = {}
+    """A table of who failed at what; models with the same message together."""
+    models = {}
     for row in rows:
-        if not row["ok"]:
-            said = row.get("message") or verdict(row)
-            key = row.get("failed") or "compare", said.replace("|", "\\|")
-            messages.setdefault(key, []).append(f"{row['model']} ({row['exporter']})")
-    lines = ["| step | message | models |", "|---|---|---|"] if messages else []
-    for (step, said), models in sorted(messages.items()):
-        lines.append(f"| {step} | {said} | {', '.join(models)} |")
-    return lines
+        if row["ok"]:
+            continue
+        said = row.get("message") or verdict(row)
+        if len(said) > LONGEST_MESSAGE:
+            said = said[:LONGEST_MESSAGE] + "…"
+        other = "runs" if is_right(row.get("onnxruntime_error")) else NONE
+        key = row["exporter"], row.get("failed") or "compare", said, other
+        models.setdefault(key, []).append(row["model"])
+    if not models:
+        return []
+    lines = [line(["exporter", "fails to", "message", "ONNX Runtime", "models"])]
+    lines.append("|---|---|---|---|---|")
+    for (exporter, step, said, other), names in sorted(models.items()):
+        said = "`" + said.replace("|", "\\|").replace("`", "'") + "`"
+        lines.append(line([exporter, step, said, other, ", ".join(names)]))
+    return ["\n".join(lines)]

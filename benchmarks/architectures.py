@@ -30,13 +30,10 @@ import traceback
 
 import architecture_table
 from check_models import report_of
-from engines import ENGINES
 from workers import Worker, add_timing_options, measure, ratio
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXPORTERS = {"dynamo": True, "torchscript": False}
-# Of the largest element of an output, as in torch_models.py.
-TOLERANCE = 1e-3
 # Of any step: bytes of address space, and seconds.
 MEMORY = 14 << 30
 EXPORT_S, COMPILE_S, RUN_S = 600, 600, 300
@@ -186,7 +183,6 @@ def start_worker(args, folder, engine, threads):
         "artifact": str(folder / artifact),
         "outputs": [value.name for value in graph.output],
     }
-    assert engine in ENGINES
     cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:threads]))
     command = ["timeout", RUN_S, sys.executable, HERE / "engines.py", engine]
     command += [folder, threads, cpus, json.dumps(options)]
@@ -211,7 +207,7 @@ def run_tinh(args, folder, row, others):
     """Tinh's error, and times where they are asked for."""
     worker = start_worker(args, folder, "tinh", args.threads)
     row["error"] = worker.ready["error"]
-    row["ok"] = row["error"] <= TOLERANCE
+    row["ok"] = architecture_table.is_right(row["error"])
     workers = [*others, worker]
     try:
         if args.time and row["ok"] and others:
