@@ -36,6 +36,17 @@ TOWERS = {
     "vision_config": {**PICTURES, "projection_dim": 32}, "projection_dim": 32}
 WINDOWS = {"image_size": 64, "patch_size": 4, "embed_dim": 32,
            "depths": [2, 2], "num_heads": [2, 4], "window_size": 4}
+BACKBONE = {"model_type": "resnet", "embedding_size": 16,
+            "hidden_sizes": [16, 32, 48, 64], "depths": [1, 1, 1, 1],
+            "out_features": ["stage4"]}
+DETECTOR = {"d_model": 64, "encoder_layers": 1, "decoder_layers": 1,
+            "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+            "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "num_queries": 10}
+SERIES = {"prediction_length": 8, "context_length": 24, "lags_sequence": [1, 2],
+          "num_time_features": 2, "d_model": 32, "encoder_layers": 1,
+          "decoder_layers": 1}
+FORECAST = ["history", "past_time_features", "past_observed_mask",
+            "future_values", "future_time_features"]
 
 MODELS = {
     # Encoders of text.
@@ -88,6 +99,9 @@ MODELS = {
     "longformer": ("LongformerForMaskedLM",
                    {**SMALL, "attention_window": 8, "pad_token_id": 1},
                    MASKED, LOGITS),
+    "big_bird_sparse": ("BigBirdForMaskedLM",
+                        {**SMALL, "block_size": 2, "num_random_blocks": 1},
+                        MASKED, LOGITS),
     "big_bird": ("BigBirdForMaskedLM",
                  {**SMALL, "attention_type": "original_full"}, MASKED, LOGITS),
     "reformer": ("ReformerModelWithLMHead",
@@ -183,6 +197,22 @@ MODELS = {
     "rwkv": ("RwkvForCausalLM",
              {"hidden_size": 64, "num_hidden_layers": 2, "vocab_size": 200,
               "context_length": 64}, TOKENS, LOGITS),
+    "deepseek_v3": ("DeepseekV3ForCausalLM",
+                    {**DECODER, "num_key_value_heads": 4, "q_lora_rank": 32,
+                     "kv_lora_rank": 16, "qk_rope_head_dim": 8,
+                     "qk_nope_head_dim": 16, "v_head_dim": 16,
+                     "n_routed_experts": 4, "num_experts_per_tok": 2,
+                     "n_group": 2, "topk_group": 1, "first_k_dense_replace": 1,
+                     "moe_intermediate_size": 32}, MASKED, LOGITS),
+    "gpt_oss": ("GptOssForCausalLM",
+                {**EXPERTS, "num_local_experts": 4, "sliding_window": 8},
+                MASKED, LOGITS),
+    "recurrent_gemma": ("RecurrentGemmaForCausalLM",
+                        {**DECODER, "lru_width": 64, "attention_window_size": 16,
+                         "num_hidden_layers": 3}, MASKED, LOGITS),
+    "lfm2": ("Lfm2ForCausalLM",
+             {**DECODER, "layer_types": ["conv", "full_attention"]},
+             MASKED, LOGITS),
     # From text to text.
     "t5": ("T5ForConditionalGeneration", T5, PAIRS, LOGITS),
     "mt5": ("MT5ForConditionalGeneration", T5, PAIRS, LOGITS),
@@ -233,15 +263,7 @@ MODELS = {
               {**PICTURES, "image_size": [64, 64], "num_detection_tokens": 10},
               PIXELS, ["logits", "pred_boxes"]),
     "detr": ("DetrForObjectDetection",
-             {"d_model": 64, "encoder_layers": 1, "decoder_layers": 1,
-              "encoder_attention_heads": 4, "decoder_attention_heads": 4,
-              "encoder_ffn_dim": 128, "decoder_ffn_dim": 128,
-              "num_queries": 10,
-              "backbone_config": {"model_type": "resnet",
-                                  "embedding_size": 16,
-                                  "hidden_sizes": [16, 32, 48, 64],
-                                  "depths": [1, 1, 1, 1],
-                                  "out_features": ["stage4"]}},
+             {**DETECTOR, "backbone_config": BACKBONE},
              PIXELS, ["logits", "pred_boxes"]),
     "mobilevit": ("MobileViTForImageClassification",
                   {"image_size": 64, "hidden_sizes": [16, 24, 32],
@@ -255,6 +277,39 @@ MODELS = {
     "videomae": ("VideoMAEModel",
                  {**PICTURES, "num_frames": 4}, ["pixel_values_videos"],
                  HIDDEN),
+    "deformable_detr": ("DeformableDetrForObjectDetection",
+                        {**DETECTOR, "decoder_layers": 2,
+                         "num_feature_levels": 2, "encoder_n_points": 2, "decoder_n_points": 2,
+                         "backbone_config": {**BACKBONE, "out_features":
+                                             ["stage3", "stage4"]}},
+                        PIXELS, ["logits", "pred_boxes"]),
+    "conditional_detr": ("ConditionalDetrForObjectDetection",
+                         {**DETECTOR, "backbone_config": BACKBONE},
+                         PIXELS, ["logits", "pred_boxes"]),
+    "maskformer": ("MaskFormerForInstanceSegmentation",
+                   {"fpn_feature_size": 32, "mask_feature_size": 32,
+                    "backbone_config": {**WINDOWS, "model_type": "swin",
+                                        "depths": [1, 1, 1, 1],
+                                        "num_heads": [2, 2, 4, 4],
+                                        "window_size": 2},
+                    "decoder_config": {**DETECTOR, "model_type": "detr",
+                                       "backbone_config": BACKBONE}},
+                   PIXELS, ["class_queries_logits", "masks_queries_logits"]),
+    "swin2sr": ("Swin2SRForImageSuperResolution",
+                {"image_size": 64, "embed_dim": 32, "depths": [2, 2],
+                 "num_heads": [2, 2], "window_size": 4, "upscale": 2},
+                PIXELS, ["reconstruction"]),
+    "levit": ("LevitForImageClassification",
+              {"image_size": 64, "hidden_sizes": [32, 48, 64],
+               "num_attention_heads": [2, 3, 4], "depths": [1, 1, 1],
+               "key_dim": [8, 8, 8]}, PIXELS, LOGITS),
+    "glpn": ("GLPNForDepthEstimation",
+             {"hidden_sizes": [16, 32, 48, 64], "depths": [1, 1, 1, 1],
+              "num_attention_heads": [1, 2, 4, 4], "decoder_hidden_size": 16},
+             PIXELS, ["predicted_depth"]),
+    "timesformer": ("TimesformerForVideoClassification",
+                    {**PICTURES, "num_frames": 4}, ["pixel_values_videos"],
+                    LOGITS),
     # Pictures and text.
     "clip": ("CLIPModel", TOWERS, ["input_ids", "pixel_values"],
              ["logits_per_image", "image_embeds", "text_embeds"]),
@@ -278,7 +333,21 @@ MODELS = {
                                      "num_attention_heads": 4,
                                      "iou_head_hidden_dim": 32}},
             ["pixel_values", "input_points"], ["pred_masks", "iou_scores"]),
+    "layoutlmv3": ("LayoutLMv3ForTokenClassification",
+                   {**SMALL, "visual_embed": False, "coordinate_size": 11,
+                    "shape_size": 10, "pad_token_id": 0},
+                   ["input_ids", "bbox"], LOGITS),
+    "blip": ("BlipForImageTextRetrieval",
+             {**TOWERS, "image_text_hidden_size": 32},
+             ["input_ids", "pixel_values"], ["itm_score"]),
     # Sound.
+    "wav2vec2_conformer": ("Wav2Vec2ConformerModel",
+                           {**WAVES, "position_embeddings_type": "relative"},
+                           SOUND, HIDDEN),
+    "encodec": ("EncodecModel",
+                {"num_filters": 4, "hidden_size": 16, "codebook_size": 32,
+                 "codebook_dim": 16, "upsampling_ratios": [4, 2]},
+                ["wave"], ["audio_values"]),
     "wav2vec2": ("Wav2Vec2Model", WAVES, SOUND, HIDDEN),
     "hubert": ("HubertModel", WAVES, SOUND, HIDDEN),
     "wavlm": ("WavLMModel", WAVES, SOUND, HIDDEN),
@@ -296,6 +365,9 @@ MODELS = {
                           {**SMALL, "max_length": 64, "num_mel_bins": 32},
                           ["frames"], LOGITS),
     # Series.
+    "autoformer": ("AutoformerModel", SERIES, FORECAST, HIDDEN),
+    "informer": ("InformerModel", SERIES, FORECAST, HIDDEN),
+    "time_series": ("TimeSeriesTransformerModel", SERIES, FORECAST, HIDDEN),
     "patchtst": ("PatchTSTForPrediction",
                  {"num_input_channels": 3, "context_length": 32,
                   "patch_length": 8, "patch_stride": 8, "d_model": 32,
@@ -311,7 +383,8 @@ MODELS = {
 
 # Inputs whose names here are not the models', which give other shapes the same.
 MODEL_NAMES = {"spectrum": "input_features", "features": "input_features",
-               "frames": "input_values", "pixel_values_videos": "pixel_values"}
+               "frames": "input_values", "wave": "input_values",
+               "history": "past_values", "pixel_values_videos": "pixel_values"}
 
 
 class Tensors(torch.nn.Module):
@@ -334,6 +407,8 @@ def draw(name, batch, generator):
         return torch.randint(3, 200, (batch, 32), generator=generator)
     if name == "attention_mask":
         return torch.ones(batch, 32, dtype=torch.int64)
+    if name == "past_observed_mask":
+        return torch.ones(batch, 26)
     if name == "bbox":
         return torch.randint(0, 500, (batch, 32, 4), generator=generator) + (
             torch.tensor([0, 0, 500, 500]))
@@ -345,6 +420,11 @@ def draw(name, batch, generator):
         "spectrum": (80, 100),
         "features": (100, 80),
         "frames": (64, 32),
+        "wave": (1, 320),
+        "history": (26,),
+        "past_time_features": (26, 2),
+        "future_values": (8,),
+        "future_time_features": (8, 2),
         "past_values": (32, 3),
         "input_points": (1, 2, 2),
     }
