@@ -47,6 +47,14 @@ def verdict(row):
     return row.get("failed") or f"differs by {row['error']:.0e}"
 
 
+def verdict_on_onnxruntime(error):
+    if error is None:
+        return NONE
+    if isinstance(error, str):
+        return "fails, too"
+    return "is right" if is_right(error) else "differs from PyTorch"
+
+
 def cells(row, timed):
     found = [verdict(row)]
     if "compile_s" in row:
@@ -107,10 +115,10 @@ def failures(rows):
     for row in rows:
         if row["ok"]:
             continue
-        said = row.get("message") or verdict(row)
+        said = " ".join((row.get("message") or verdict(row)).split())
         if len(said) > LONGEST_MESSAGE:
             said = said[:LONGEST_MESSAGE] + "…"
-        other = "runs" if is_right(row.get("onnxruntime_error")) else NONE
+        other = verdict_on_onnxruntime(row.get("onnxruntime_error"))
         key = row["exporter"], row.get("failed") or "compare", said, other
         models.setdefault(key, []).append(row["model"])
     if not models:

@@ -9,7 +9,7 @@ exported in a process of its own, compiled by graph-compile, and run by Tinh and
 by ONNX Runtime (engines.py), whose outputs are compared with PyTorch's; with
 --time both take turns (workers.py). What fails at one step is said with its
 message, and is no failure of the steps before it. --json FILE keeps what is
-done: a second run goes on. --markdown FILE writes the table of all that is in
+done: a second run goes on. --output FILE writes the table of all that is in
 there.
 """
 
@@ -276,14 +276,16 @@ def parse_arguments():
                         help="also what --json has: of that, what was not right")
     parser.add_argument("--keep", action="store_true",
                         help="keep the files of models that are right, too")
-    parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--build", type=pathlib.Path, metavar="DIR",
                         default=HERE.parent / "build")
     parser.add_argument("--work", type=pathlib.Path, metavar="DIR",
                         help="for exported models; build/architectures by default")
     add_timing_options(parser)
+    parser.set_defaults(threads="2")
     args = parser.parse_args()
-    args.threads = int(args.threads.split(",")[-1])
+    if not args.threads.isdigit() or int(args.threads) < 1:
+        parser.error(f"--threads={args.threads}: expected one number of threads")
+    args.threads = int(args.threads)
     args.work = args.work or args.build / "architectures"
     return args
 
@@ -308,8 +310,8 @@ def main():
                 with open(args.json, "a") as file:
                     file.write(line + "\n")
     print(architecture_table.summary(rows.values()))
-    if args.markdown:
-        args.markdown.write_text(architecture_table.document(rows.values()))
+    if args.output:
+        args.output.write_text(architecture_table.document(rows.values()))
 
 
 if __name__ == "__main__":

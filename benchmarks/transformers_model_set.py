@@ -6,6 +6,7 @@ import torch
 TOKENS = ["input_ids"]
 MASKED = ["input_ids", "attention_mask"]
 PAIRS = ["input_ids", "decoder_input_ids"]
+DECODED = ["decoder_input_ids", "decoder_attention_mask"]
 PIXELS = ["pixel_values"]
 SOUND = ["input_values"]
 LOGITS = ["logits"]
@@ -279,7 +280,8 @@ MODELS = {
                  HIDDEN),
     "deformable_detr": ("DeformableDetrForObjectDetection",
                         {**DETECTOR, "decoder_layers": 2,
-                         "num_feature_levels": 2, "encoder_n_points": 2, "decoder_n_points": 2,
+                         "num_feature_levels": 2, "encoder_n_points": 2,
+                         "decoder_n_points": 2,
                          "backbone_config": {**BACKBONE, "out_features":
                                              ["stage3", "stage4"]}},
                         PIXELS, ["logits", "pred_boxes"]),
@@ -355,12 +357,11 @@ MODELS = {
     "whisper": ("WhisperForConditionalGeneration",
                 {**SEQUENCES, "max_source_positions": 50,
                  "max_target_positions": 64, "num_mel_bins": 80},
-                ["spectrum", "decoder_input_ids"], LOGITS),
+                ["spectrum", *DECODED], LOGITS),
     "speech_to_text": ("Speech2TextForConditionalGeneration",
                        {**SEQUENCES, "max_source_positions": 100,
                         "max_target_positions": 64, "input_feat_per_channel": 80,
-                        "conv_channels": 64}, ["features", "decoder_input_ids"],
-                       LOGITS),
+                        "conv_channels": 64}, ["features", *DECODED], LOGITS),
     "audio_spectrogram": ("ASTForAudioClassification",
                           {**SMALL, "max_length": 64, "num_mel_bins": 32},
                           ["frames"], LOGITS),
@@ -405,7 +406,7 @@ def draw(name, batch, generator):
     """The input of this name."""
     if name in ("input_ids", "decoder_input_ids"):
         return torch.randint(3, 200, (batch, 32), generator=generator)
-    if name == "attention_mask":
+    if name in ("attention_mask", "decoder_attention_mask"):
         return torch.ones(batch, 32, dtype=torch.int64)
     if name == "past_observed_mask":
         return torch.ones(batch, 26)
