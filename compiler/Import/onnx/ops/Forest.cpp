@@ -27,24 +27,34 @@ constexpr Predicate kPredicates[] = {
 
 /// The steps to the deepest leaf; nothing if nodes lead nowhere or in a circle.
 std::optional<int64_t> depthOf(const Forest &forest) {
+  constexpr int64_t kUnknown = -1, kOpen = -2; // The latter below a root.
   auto count = static_cast<int64_t>(forest.nodes.size());
-  SmallVector<int64_t, 0> level(forest.roots.begin(), forest.roots.end());
-  for (int64_t depth = 0; depth <= count; ++depth) {
-    SmallVector<int64_t, 0> next;
-    for (int64_t at : level) {
-      if (at < 0 || at >= count)
+  SmallVector<int64_t, 0> depths(count, kUnknown);
+  SmallVector<int64_t, 0> path(forest.roots.begin(), forest.roots.end());
+  auto leadsOn = [&](int64_t at) {
+    return at >= 0 && at < count && depths[at] != kOpen;
+  };
+  if (!llvm::all_of(path, leadsOn))
+    return std::nullopt;
+  int64_t deepest = 0;
+  while (!path.empty()) {
+    int64_t at = path.back(), &depth = depths[at];
+    const TreeNode &node = forest.nodes[at];
+    if (depth == kUnknown && node.mode != kLeaf) {
+      depth = kOpen;
+      if (!leadsOn(node.whenTrue) || !leadsOn(node.whenFalse))
         return std::nullopt;
-      const TreeNode &node = forest.nodes[at];
-      if (node.mode != kLeaf)
-        next.append({node.whenTrue, node.whenFalse});
+      path.append({node.whenTrue, node.whenFalse});
+      continue;
     }
-    if (next.empty())
-      return depth;
-    llvm::sort(next);
-    next.erase(llvm::unique(next), next.end());
-    level = std::move(next);
+    if (depth == kUnknown)
+      depth = 0;
+    else if (depth == kOpen)
+      depth = 1 + std::max(depths[node.whenTrue], depths[node.whenFalse]);
+    deepest = std::max(deepest, depth);
+    path.pop_back();
   }
-  return std::nullopt;
+  return deepest;
 }
 
 struct ForestBuilder {
