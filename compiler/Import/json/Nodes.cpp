@@ -171,15 +171,29 @@ void checkOps(const Graph &graph, MLIRContext &context, const Scope &scope) {
 
 namespace {
 
+/// The tensors that a graph sees: its own and those around it.
+struct Names {
+  bool contains(StringRef name) const {
+    return own.contains(name) || (around && around->contains(name));
+  }
+  void collect(SmallVectorImpl<StringRef> &all) const {
+    llvm::append_range(all, own.keys());
+    if (around)
+      around->collect(all);
+  }
+
+  const Names *around = nullptr;
+  llvm::StringSet<> own = {};
+};
+
 /// Checks the names in one graph; those within have checks of their own.
 class NameCheck {
 public:
   /// Problems at nodes are those of `scope`; others are `inside` of a node,
   /// too.
-  NameCheck(const Json &json, const Graph &graph,
-            const llvm::StringSet<> &known, const Scope &scope,
-            const Scope &inside)
-      : json(json), graph(graph), around(known), visible(known), scope(scope),
+  NameCheck(const Json &json, const Graph &graph, const Names &known,
+            const Scope &scope, const Scope &inside)
+      : json(json), graph(graph), visible{&known}, scope(scope),
         inside(inside) {}
 
   bool run();
@@ -192,8 +206,7 @@ private:
 
   const Json &json;
   const Graph &graph;
-  const llvm::StringSet<> &around;
-  llvm::StringSet<> visible;
+  Names visible;
   llvm::StringMap<const Node *> producers;
   const Scope &scope, &inside;
   bool right = true;
@@ -203,7 +216,7 @@ void NameCheck::define(const Node &node) {
   for (auto [i, output] : llvm::enumerate(node.outputs)) {
     const Json &at = (*node.json)["outputs"][i];
     auto [it, isNew] = producers.try_emplace(output, &node);
-    if (around.contains(output))
+    if (visible.around->contains(output))
       right = scope.fail(at, node.describe() + ": its output \"" + output +
                                  "\" is also an input or a constant of the "
                                  "graph");
@@ -211,7 +224,7 @@ void NameCheck::define(const Node &node) {
       right = scope.fail(at, "tensor \"" + output + "\" is made twice, by " +
                                  it->second->describe() + " and " +
                                  node.describe());
-    visible.insert(output);
+    visible.own.insert(output);
   }
 }
 
@@ -221,7 +234,7 @@ bool NameCheck::read(const Json &at, StringRef name, const Scope &of,
     return true;
   SmallVector<StringRef> names;
   if (!of.isFull())
-    llvm::append_range(names, visible.keys());
+    visible.collect(names);
   llvm::sort(names);
   return of.fail(at, what + " \"" + name +
                          "\" is no input or constant of the graph and no "
@@ -246,9 +259,9 @@ bool NameCheck::checkRegions(const Node &node) {
   Scope of = scope.within(node.describe(), node.name);
   for (auto [key, inner] : llvm::zip_equal(graphKeys(node.op), node.graphs)) {
     const Json &region = (*node.json)[key.str()];
-    llvm::StringSet<> names = visible;
+    Names names{&visible};
     for (auto [i, input] : llvm::enumerate(inner.inputs))
-      if (!names.insert(input).second)
+      if (visible.contains(input) || !names.own.insert(input).second)
         known = of.fail(region["inputs"][i],
                         "another tensor is called \"" + input + "\", too");
     Scope within = of.within("\"" + key + "\"");
@@ -273,7 +286,8 @@ bool NameCheck::run() {
 
 bool checkNames(const Json &json, const Graph &graph,
                 const llvm::StringSet<> &known, const Scope &scope) {
-  return NameCheck(json, graph, known, scope, scope).run();
+  Names outside{nullptr, known};
+  return NameCheck(json, graph, outside, scope, scope).run();
 }
 
 /// Adds what `node` reads, also in its graphs, whose own tensors are left out.
