@@ -19,12 +19,12 @@
 #include "compiler/Pipelines/PlanArtifact.h"
 #include "compiler/Pipelines/Stopwatch.h"
 #include "compiler/Support/Bytecode.h"
+#include "compiler/Support/Files.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 
@@ -118,22 +118,50 @@ LogicalResult annotateModule(ModuleOp module, Phase phase,
 // IR
 //===----------------------------------------------------------------------===//
 
-/// Writes to the file `output`, "-" being the standard output.
-static LogicalResult
-writeFile(ModuleOp module, StringRef output,
-          llvm::function_ref<LogicalResult(llvm::raw_ostream &)> print) {
-  std::error_code error;
-  llvm::ToolOutputFile file(output, error, llvm::sys::fs::OF_None);
-  if (!error) {
-    if (failed(print(file.os())))
-      return failure();
-    file.os().flush();
-    error = file.os().error();
-    file.os().clear_error();
-  }
+using Print = llvm::function_ref<LogicalResult(llvm::raw_ostream &)>;
+
+/// Prints to an open file, of which messages say that it is `output`.
+static LogicalResult printTo(llvm::raw_fd_ostream &stream, ModuleOp module,
+                             StringRef output, Print print) {
+  if (failed(print(stream)))
+    return failure();
+  stream.flush();
+  std::error_code error = stream.error();
+  stream.clear_error();
   if (error)
-    return fail(module, "cannot write '" + output + "': " + error.message());
-  file.keep();
+    return fail(module, llvm::toString(writeError(output, error.message())));
+  return success();
+}
+
+/// Writes what is no file but the standard output, a pipe or a device.
+static LogicalResult writeStream(ModuleOp module, StringRef output,
+                                 Print print) {
+  std::error_code error;
+  llvm::raw_fd_ostream stream(output, error);
+  if (error)
+    return fail(module, llvm::toString(writeError(output, error.message())));
+  return printTo(stream, module, output, print);
+}
+
+/// Writes to the file `output`, which has all of it or is not there, "-" being
+/// the standard output.
+static LogicalResult writeFile(ModuleOp module, StringRef output, Print print) {
+  llvm::sys::fs::file_status status;
+  if (output == "-" || (!llvm::sys::fs::status(output, status) &&
+                        llvm::sys::fs::is_other(status)))
+    return writeStream(module, output, print);
+  llvm::SmallString<256> path(output);
+  if (llvm::sys::fs::is_symlink_file(output) &&
+      llvm::sys::fs::real_path(output, path))
+    path = output; // It leads nowhere.
+  auto file = PendingFile::create(path);
+  if (!file)
+    return fail(module, llvm::toString(file.takeError()));
+  llvm::raw_fd_ostream stream = file->stream();
+  if (failed(printTo(stream, module, output, print)))
+    return failure();
+  if (llvm::Error error = file->keep(0666))
+    return fail(module, llvm::toString(std::move(error)));
   return success();
 }
 

@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <memory>
 #include <string>
@@ -45,6 +46,10 @@ public:
 
   /// Gives it `size` bytes, reserved on the disk, in memory that is the file.
   llvm::Expected<llvm::MutableArrayRef<char>> map(uint64_t size);
+  /// Writes its content, one byte after the other.
+  llvm::raw_fd_ostream stream() const {
+    return llvm::raw_fd_ostream(file, /*shouldClose=*/false);
+  }
   /// Puts it at its path, with `permissions` but those that the process masks.
   llvm::Error keep(unsigned permissions);
 

@@ -154,6 +154,29 @@ class Unwritable(ToolTest):
                 self.assertNoLeftovers("model.json", "out.so")
                 self.assertEqual((self.folder / "out.so").read_bytes(), old)
 
+    def test_ir_is_whole_or_not_there(self):
+        for name in ("out.mlir", "out.mlirbc"):
+            path = self.folder / name
+            path.write_text("old")
+            done = self.run_tool(
+                "graph-compile",
+                self.model,
+                "--emit=graph",
+                "-o",
+                name,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+            )
+            self.fails(done, f"error: cannot write '{name}': ")
+            self.assertEqual(path.read_text(), "old")
+            path.unlink()
+        (self.folder / "real.mlir").write_text("old")
+        (self.folder / "out.mlir").symlink_to("real.mlir")
+        self.compile(self.model, "out.mlir", "--emit=graph")
+        self.assertTrue((self.folder / "out.mlir").is_symlink())
+        self.assertIn("func.func @main", (self.folder / "real.mlir").read_text())
+        self.compile(self.model, "/dev/null", "--emit=graph")
+        self.assertNoLeftovers("model.json", "out.mlir", "real.mlir")
+
     def test_a_full_disk(self):
         mount = self.folder / "disk"
         mount.mkdir()
