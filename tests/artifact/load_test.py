@@ -150,6 +150,28 @@ class Embedded(Loading):
         self.refused("its Tinh note is damaged")
 
 
+class Names(ToolTest):
+    def test_controls_do_not_reach_the_terminal(self):
+        model = {
+            "tinh": 1,
+            "inputs": [{"name": "x\x1b[31m\u202e", "dtype": "f32", "shape": [4]}],
+            "nodes": [{"op": "relu", "inputs": ["x\x1b[31m\u202e"], "outputs": ["y\r"]}],
+            "outputs": ["y\r"],
+        }
+        path = self.folder / "m\x1b[5m.json"
+        path.write_text(json.dumps(model))
+        self.compile(path, "out.so")
+        listed = self.run_tool("graph-run", "out.so", "--list").stdout
+        for name in ("m\\x1b[5m", "x\\x1b[31m\\u{202e}", "y\\x0d"):
+            self.assertIn(name, listed)
+        refused = self.run_tool("graph-run", "out.so").stderr
+        profile = self.run_tool(
+            "graph-run", "out.so", "--inputs", "zeros", "--profile", "--runs=2"
+        ).stdout
+        for text in (listed, refused, profile):
+            self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\u202e]")
+
+
 class External(Loading):
     def setUp(self):
         super().setUp()

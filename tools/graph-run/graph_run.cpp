@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "command_line.h"
 #include "inputs.h"
+#include "printable.h"
 #include "run.h"
 #include "tools.h"
 #include "train.h"
@@ -183,17 +184,20 @@ int tinh::tools::graph_run(int argc, char **argv) {
   } catch (const tinh::Error &error) {
     bool internal = error.status() == TINH_INTERNAL;
     std::fprintf(stderr, "graph-run: %serror: %s%s\n",
-                 internal ? "internal " : "", error.what(),
+                 internal ? "internal " : "",
+                 printable(error.what(), true).c_str(),
                  hint(options.artifact, error).c_str());
     return internal ? exit_internal : exit_wrong_input;
   } catch (const UserError &error) {
-    std::fprintf(stderr, "graph-run: error: %s\n", error.what());
+    std::fprintf(stderr, "graph-run: error: %s\n",
+                 printable(error.what(), true).c_str());
     return exit_wrong_input;
   } catch (const std::bad_alloc &) {
     std::fprintf(stderr, "graph-run: error: out of memory\n");
     return exit_wrong_input;
   } catch (const std::exception &error) {
-    std::fprintf(stderr, "graph-run: internal error: %s\n", error.what());
+    std::fprintf(stderr, "graph-run: internal error: %s\n",
+                 printable(error.what(), true).c_str());
     return exit_internal;
   }
 }

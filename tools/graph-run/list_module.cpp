@@ -12,6 +12,7 @@
 #include "list_module.h"
 
 #include "inputs.h"
+#include "printable.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -24,9 +25,9 @@ static void print_tensor(const char *kind, const tinh_tensor_info_t &tensor) {
   // Columns are characters, of which those of UTF-8 begin with one such byte.
   auto continues = [](char c) { return (c & 0xC0) == 0x80; };
   auto more = std::count_if(type.begin(), type.end(), continues);
-  std::printf("  %-7s %-32s %-*s %12llu bytes\n", kind, tensor.name,
-              24 + static_cast<int>(more), type.c_str(),
-              static_cast<unsigned long long>(tensor.size));
+  std::printf("  %-7s %-32s %-*s %12llu bytes\n", kind,
+              printable(tensor.name).c_str(), 24 + static_cast<int>(more),
+              type.c_str(), static_cast<unsigned long long>(tensor.size));
 }
 
 static void print_function(const tinh_module_t *module, uint32_t index) {
@@ -34,7 +35,7 @@ static void print_function(const tinh_module_t *module, uint32_t index) {
   tinh_tensor_info_t tensor;
   if (tinh_module_function_info(module, index, &function) != TINH_OK)
     return;
-  std::printf("\nfunction %s%s\n", function.name,
+  std::printf("\nfunction %s%s\n", printable(function.name).c_str(),
               function.mutates_state ? " (updates state)" : "");
   for (uint32_t i = 0; i < function.num_inputs; ++i)
     if (tinh_module_input_info(module, index, i, &tensor) == TINH_OK)
@@ -78,8 +79,8 @@ void print_module(const tinh_module_t *module) {
   tinh_module_info_t info;
   if (tinh_module_info(module, &info) != TINH_OK)
     return;
-  std::printf("model %s, by %s, for %s%s\n", info.model, info.producer,
-              info.cpu,
+  std::printf("model %s, by %s, for %s%s\n", printable(info.model).c_str(),
+              printable(info.producer).c_str(), printable(info.cpu).c_str(),
               info.needs_cuda ? " and an NVIDIA GPU"
               : info.has_cuda ? ", alone or with an NVIDIA GPU"
                               : "");

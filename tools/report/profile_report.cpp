@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "profile_report.h"
 
+#include "printable.h"
 #include "table.h"
 
 #include <algorithm>
@@ -108,13 +109,13 @@ static void add_line(Table &table, const StepProfile &step,
 }
 
 static void print_heading(const FunctionProfile &profile) {
-  std::printf("%s, %s: %llu run%s on %u thread%s, median %s, minimum %s\n",
-              profile.model.c_str(), profile.function.c_str(),
-              static_cast<unsigned long long>(profile.runs),
-              profile.runs == 1 ? "" : "s", profile.threads,
-              profile.threads == 1 ? "" : "s",
-              time_text(profile.time, profile).c_str(),
-              time_text(profile.minimum, profile).c_str());
+  std::printf(
+      "%s, %s: %llu run%s on %u thread%s, median %s, minimum %s\n",
+      printable(profile.model).c_str(), printable(profile.function).c_str(),
+      static_cast<unsigned long long>(profile.runs),
+      profile.runs == 1 ? "" : "s", profile.threads,
+      profile.threads == 1 ? "" : "s", time_text(profile.time, profile).c_str(),
+      time_text(profile.minimum, profile).c_str());
   if (profile.clock > 0)
     std::printf("%.2f GHz", profile.clock);
   if (profile.peak() > 0)

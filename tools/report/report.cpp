@@ -12,6 +12,7 @@
 #include "report.h"
 
 #include "percentile.h"
+#include "printable.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -56,7 +57,7 @@ void print_timings(const Timings &timings, bool percentiles) {
   std::vector<double> sorted = sorted_runs(timings);
   std::string gpu = timings.gpu.empty() ? "" : timings.gpu + " and ";
   std::printf("%s: %zu run%s on %s%u thread%s, first %.3f ms, median %.3f ms\n",
-              timings.model.c_str(), sorted.size(),
+              printable(timings.model).c_str(), sorted.size(),
               sorted.size() == 1 ? "" : "s", gpu.c_str(), timings.threads,
               timings.threads == 1 ? "" : "s", timings.first_ms,
               percentile(sorted, 50));

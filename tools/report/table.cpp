@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "table.h"
 
+#include "printable.h"
+
 #include <algorithm>
 
 namespace tinh::tools {
@@ -46,6 +48,12 @@ static void append(std::string &line, const std::string &cell, size_t width,
                    Table::Align align) {
   std::string space(width - width_of(cell), ' ');
   line += align == Table::Align::left ? cell + space : space + cell;
+}
+
+void Table::add(std::vector<std::string> cells) {
+  for (std::string &cell : cells)
+    cell = printable(cell);
+  lines.push_back(std::move(cells));
 }
 
 std::string Table::text() const {

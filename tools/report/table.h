@@ -25,10 +25,8 @@ public:
   };
   explicit Table(std::vector<Column> columns) : columns(std::move(columns)) {}
 
-  /// A line; a cell for each column.
-  void add(std::vector<std::string> cells) {
-    lines.push_back(std::move(cells));
-  }
+  /// A line; a cell for each column, of which controls are escaped.
+  void add(std::vector<std::string> cells);
 
   /// All lines below the headings. A column of empty cells is left out, and an
   /// empty one among others is a dash, but not in the last line.

@@ -23,6 +23,14 @@ TEST(Table, AlignsItsColumns) {
                           "      12.5 µs  all\n");
 }
 
+TEST(Table, EscapesControls) {
+  using enum Table::Align;
+  Table table({{"node", left}, {"time", right}});
+  table.add({"a\x1b[31m\u202eé", "1"});
+  EXPECT_EQ(table.text(), "node                time\n"
+                          "a\\x1b[31m\\u{202e}é     1\n");
+}
+
 TEST(Table, ShortensTextsInTheMiddle) {
   EXPECT_EQ(shortened("/layer1/conv", 12), "/layer1/conv");
   EXPECT_EQ(shortened("/layer1/conv1", 12), "/laye…/conv1");
