@@ -11,15 +11,14 @@
 //===----------------------------------------------------------------------===//
 #include "page.h"
 
+#include "output_file.h"
 #include "regular_file.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string_view>
-#include <unistd.h>
 
 // The page without data: page.html with style, scripts and d3 in their places.
 asm(".section .rodata\n"
@@ -59,14 +58,9 @@ bool write_page(const std::string &path, const nlohmann::ordered_json &data,
     *message = "cannot write '" + path + "': " + kNoRegularFile;
     return false;
   }
-  std::string beside = path + "." + std::to_string(::getpid()) + ".tmp";
-  std::ofstream file(beside, std::ios::binary);
-  file << make_page(json_text(data));
-  file.close();
-  if (file && std::rename(beside.c_str(), path.c_str()) == 0)
+  if (write_file(path, make_page(json_text(data))))
     return true;
   *message = "cannot write '" + path + "': " + std::strerror(errno);
-  std::remove(beside.c_str());
   return false;
 }
 
