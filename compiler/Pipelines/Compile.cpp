@@ -13,6 +13,7 @@
 #include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Pipelines/CheckMemory.h"
 #include "compiler/Pipelines/CompileKernels.h"
+#include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InitRunner.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/Parameters.h"
@@ -374,10 +375,10 @@ OwningOpRef<ModuleOp> readModel(StringRef path, const ImportOptions &importing,
     return module;
   auto file = FileLineColLoc::get(StringAttr::get(&context, path), 0, 0);
   if (auto found = findPhase(*module))
-    context.getDiagEngine().emit(file, DiagnosticSeverity::Note)
-        << "the IR was read as phase '" << phaseName(phase)
-        << "'; it looks like phase '" << phaseName(*found)
-        << "', for which graph-compile takes --from=" << phaseName(*found);
+    emitNote(file, "the IR was read as phase '" + phaseName(phase) +
+                       "'; it looks like phase '" + phaseName(*found) +
+                       "', for which graph-compile takes --from=" +
+                       phaseName(*found));
   return nullptr;
 }
 

@@ -99,6 +99,13 @@ std::string formatDiagnostic(const Diagnostic &diagnostic,
   return escapeControls(message);
 }
 
+void emitNote(Location location, const Twine &text) {
+  // MLIR's own functions have notes as parts of errors only.
+  Diagnostic note(location, DiagnosticSeverity::Note);
+  note << text;
+  location.getContext()->getDiagEngine().emit(std::move(note));
+}
+
 void reportExhaustedMemory() {
   // Nothing here may want memory.
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) {

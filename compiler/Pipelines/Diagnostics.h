@@ -25,6 +25,9 @@ std::string escapeControls(llvm::StringRef text);
 std::string formatDiagnostic(const mlir::Diagnostic &diagnostic,
                              llvm::StringRef modelFile = "");
 
+/// Says something beside an error that has been reported.
+void emitNote(mlir::Location location, const llvm::Twine &text);
+
 /// Prints a context's diagnostics to stderr, for people; what is said of nodes
 /// is about `modelFile`.
 class DiagnosticPrinter : public mlir::ScopedDiagnosticHandler {

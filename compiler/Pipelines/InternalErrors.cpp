@@ -214,8 +214,7 @@ CompileStatus watchCompilation(
   }
   if (!internal)
     return CompileStatus::WrongInput;
-  context.getDiagEngine().emit(unknown, DiagnosticSeverity::Note)
-      << reproducer.report();
+  emitNote(unknown, reproducer.report());
   return CompileStatus::InternalError;
 }
 
