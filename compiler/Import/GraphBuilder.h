@@ -14,6 +14,7 @@
 #ifndef TINH_COMPILER_IMPORT_GRAPHBUILDER_H
 #define TINH_COMPILER_IMPORT_GRAPHBUILDER_H
 
+#include "compiler/Support/Interruption.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/IR/Builders.h"
@@ -64,6 +65,9 @@ public:
 
   /// Ops made from now on belong to the node with this name.
   void setLocation(mlir::Location location) { loc = location; }
+  /// What may end the building of nodes; may be null.
+  void setInterruption(Interruption *next) { interruptedBy = next; }
+  Interruption *interruption() const { return interruptedBy; }
   mlir::Location location() const { return loc; }
 
   /// The result of the new op `name` ("graph.add"). `result` is needed for ops
@@ -147,6 +151,7 @@ private:
   mlir::Location loc;
   std::string directory;
   std::string error;
+  Interruption *interruptedBy = nullptr;
   llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> known;
   llvm::DenseMap<mlir::Value, llvm::SmallBitVector> bounded;
   llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> bounds;

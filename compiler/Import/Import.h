@@ -13,6 +13,8 @@
 #ifndef TINH_COMPILER_IMPORT_IMPORT_H
 #define TINH_COMPILER_IMPORT_IMPORT_H
 
+#include "compiler/Support/Interruption.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -55,6 +57,8 @@ struct ImportOptions {
   std::string loadWeights;
   /// The folder that the model's names of files start from; empty: its own.
   std::string directory;
+  /// Ends the import between two nodes; may be null.
+  Interruption *interruption = nullptr;
 
   std::string directoryOf(llvm::StringRef model) const;
 };

@@ -313,10 +313,11 @@ static LogicalResult write(ModuleOp module, StringRef output,
   if (options.linking)
     options.linking(compiled->contents, compiled->kernels);
   auto init = compileInit(module, *host, options, report);
-  if (failed(init))
+  if (failed(init) || isRequested(options.phases.interruption))
     return failure();
   const artifact::Contents &contents = compiled->contents;
   Stopwatch watch(report, "write artifact");
+  Interruption::Work at(options.phases.interruption, "writing the artifact");
   auto fill = [&](MutableArrayRef<char> memory) -> llvm::Error {
     if (!init->function)
       return llvm::Error::success();
@@ -365,6 +366,7 @@ static std::optional<Phase> findPhase(ModuleOp module) {
 
 OwningOpRef<ModuleOp> readModel(StringRef path, const ImportOptions &importing,
                                 Phase phase, MLIRContext &context) {
+  Interruption::Work at(importing.interruption, "reading the model");
   OwningOpRef<ModuleOp> module = importModel(path, importing, context);
   if (!module)
     return nullptr;
@@ -407,6 +409,7 @@ CompileStatus compileFile(const CompileJob &job, const CompileOptions &options,
       job, options, context, [&](const CompileOptions &watched) {
         llvm::StringSet<> weights;
         ImportOptions importing = job.importing;
+        importing.interruption = watched.phases.interruption;
         if (watched.loadableWeights)
           importing.weights = &weights;
         auto module = readModel(job.model, importing, job.from, context);

@@ -11,6 +11,7 @@
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Phases.h"
+#include "compiler/Pipelines/ResourceLimits.h"
 #include "tinh/compiler.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -68,6 +69,7 @@ struct CompileOptions {
       linking;
   /// Where a file is written that reproduces an internal error; may be empty.
   std::string reproducerDirectory;
+  ResourceLimits limits;
 };
 
 /// From a model in a file, or its IR in phase `from`, to a file in phase `to`.

@@ -15,6 +15,7 @@
 #include "compiler/Pipelines/KernelFacts.h"
 #include "compiler/Pipelines/KernelModules.h"
 #include "compiler/Pipelines/PlanArtifact.h"
+#include "compiler/Support/NodeNames.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -41,6 +42,7 @@ struct Unit {
   std::string image;           // Its symbol, or empty.
   std::vector<size_t> kernels; // Their numbers.
   std::vector<std::string> texts;
+  std::string description = {}; // Of the first one.
 };
 
 /// Runs a task, now or later, here or on another thread.
@@ -52,8 +54,9 @@ using RunTask = std::function<void(std::function<void()>)>;
 class UnitCompilation {
 public:
   UnitCompilation(const Unit &unit, const CodeTarget &target,
-                  KernelCache *cache, RunTask run)
-      : unit(unit), target(target), cache(cache), run(std::move(run)) {}
+                  KernelCache *cache, Interruption *interruption, RunTask run)
+      : unit(unit), target(target), cache(cache), interruption(interruption),
+        run(std::move(run)) {}
 
   /// Calls `whenDone` on the thread that ends it.
   void start(std::function<void()> whenDone) {
@@ -77,6 +80,7 @@ private:
   const Unit &unit;
   const CodeTarget &target;
   KernelCache *cache;
+  Interruption *interruption;
   RunTask run;
   std::function<void()> done;
   std::string key;
@@ -96,6 +100,9 @@ void UnitCompilation::addTime(Clock::time_point start) {
 }
 
 void UnitCompilation::begin() {
+  if (isRequested(interruption))
+    return finish();
+  Interruption::Work at(interruption, unit.description);
   auto start = Clock::now();
   if (cache) {
     bool isForGpu = !unit.image.empty();
@@ -176,7 +183,8 @@ void UnitCompilation::finish() {
 static FailureOr<artifact::Object>
 compileUnit(const Unit &unit, const CodeTarget &target, KernelCache *cache,
             KernelReport &report, KernelError &error) {
-  UnitCompilation compilation(unit, target, cache, [](auto task) { task(); });
+  UnitCompilation compilation(unit, target, cache, /*interruption=*/nullptr,
+                              [](auto task) { task(); });
   compilation.start([] {});
   report = compilation.report;
   error = compilation.error;
@@ -230,6 +238,16 @@ static FailureOr<CodeTarget> findTarget(ModuleOp module,
   return target;
 }
 
+/// For messages: its name and those of its nodes.
+static std::string describeKernel(Operation *kernel) {
+  StringRef name = SymbolTable::getSymbolName(kernel).getValue();
+  SmallVector<StringRef> nodes = nodeNames(kernel->getLoc());
+  std::string text = ("kernel '" + name + "'").str();
+  if (!nodes.empty())
+    text += " of node '" + llvm::join(nodes, "', '") + "'";
+  return text;
+}
+
 /// What is to be compiled at once: kernels of one image follow each other.
 static std::vector<Unit> divide(ModuleOp module,
                                 const artifact::Contents &contents) {
@@ -240,10 +258,11 @@ static std::vector<Unit> divide(ModuleOp module,
     size_t unit = units.size();
     if (kernel.device == TINH_DEVICE_CUDA)
       unit = images.try_emplace(kernel.image, unit).first->second;
+    Operation *op = symbols.lookup(kernel.name);
     if (unit == units.size())
-      units.push_back({kernel.image, {}, {}});
+      units.push_back({kernel.image, {}, {}, describeKernel(op)});
     units[unit].kernels.push_back(i);
-    units[unit].texts.push_back(kernelText(symbols.lookup(kernel.name)));
+    units[unit].texts.push_back(kernelText(op));
   }
   return units;
 }
@@ -296,6 +315,7 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   std::deque<UnitCompilation> compilations;
   for (const Unit &unit : units)
     compilations.emplace_back(unit, *target, options.cache,
+                              options.phases.interruption,
                               [&](auto task) { pool.async(std::move(task)); });
   for (auto [unit, compilation] : llvm::zip_equal(units, compilations))
     compilation.start([&] {
@@ -308,6 +328,8 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   pool.wait();
   if (options.cache)
     finishCache(*options.cache, module.getContext());
+  if (isRequested(options.phases.interruption))
+    return failure();
   SymbolTable symbols(module);
   std::vector<artifact::Object> objects;
   for (auto [unit, compilation] : llvm::zip_equal(units, compilations)) {
@@ -349,7 +371,8 @@ static LogicalResult replaceKernel(func::FuncOp kernel, StringRef text) {
   return success();
 }
 
-LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs) {
+LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs,
+                          Interruption *interruption) {
   codegen::setAlignments(module);
   SmallVector<func::FuncOp> kernels(module.getOps<func::FuncOp>());
   std::vector<std::string> texts(kernels.size());
@@ -360,6 +383,9 @@ LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs) {
   for (size_t i = 0; i < kernels.size(); ++i)
     pool.async([&, i] {
       std::string text = std::exchange(texts[i], "");
+      if (isRequested(interruption))
+        return;
+      Interruption::Work at(interruption, describeKernel(kernels[i]));
       auto crash = runSafely([&] {
         KernelModules kernel(text, errors[i]);
         if (succeeded(kernel.lower()))
@@ -369,6 +395,8 @@ LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs) {
         errors[i].add((kInternalError + *crash).str());
     });
   pool.wait();
+  if (isRequested(interruption))
+    return failure();
   for (auto [kernel, text, error] : llvm::zip_equal(kernels, texts, errors))
     if (text.empty() || failed(replaceKernel(kernel, text)))
       return error.report(kernel, kernel.getSymName());

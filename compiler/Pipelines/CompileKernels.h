@@ -33,8 +33,10 @@ llvm::Expected<artifact::Object> findOrCompileKernel(llvm::StringRef text,
                                                      KernelCache *cache);
 
 /// Takes `module` from phase Plan to LLVM: each kernel function becomes a
-/// module of functions in the LLVM dialect.
-mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module, unsigned jobs);
+/// module of functions in the LLVM dialect. `interruption` ends it between two
+/// kernels, and may be null.
+mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module, unsigned jobs,
+                                Interruption *interruption);
 
 } // namespace tinh
 

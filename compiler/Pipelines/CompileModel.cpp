@@ -87,6 +87,9 @@ CompileStatus compile(const CompileRequest &request,
   }
   if (!request.memoryBudget.empty())
     options.phases.memoryBudget = parseMemoryBudget(request.memoryBudget);
+  options.limits.seconds = request.timeLimit;
+  if (!request.memoryLimit.empty())
+    options.limits.bytes = parseMemorySize(request.memoryLimit).value();
   std::optional<KernelCache> cache;
   if (!request.cacheDirectory.empty())
     options.cache = &cache.emplace(request.cacheDirectory);
@@ -131,6 +134,16 @@ compileModel(const CompileRequest &request,
       !parseMemoryBudget(request.memoryBudget)) {
     result.messages.push_back("error: " +
                               malformedMemoryBudget(request.memoryBudget));
+    return result;
+  }
+  if (!(request.timeLimit >= 0)) {
+    result.messages.push_back("error: 'timeLimit' takes seconds, not " +
+                              std::to_string(request.timeLimit));
+    return result;
+  }
+  if (!request.memoryLimit.empty() && !parseMemorySize(request.memoryLimit)) {
+    result.messages.push_back("error: " +
+                              malformedMemorySize(request.memoryLimit));
     return result;
   }
   DialectRegistry registry;

@@ -8,6 +8,7 @@
 #include "compiler/Pipelines/Diagnostics.h"
 
 #include "compiler/Pipelines/InternalErrors.h"
+#include "compiler/Pipelines/ResourceLimits.h"
 
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
@@ -18,6 +19,7 @@
 #include "llvm/Support/Unicode.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstdio>
 #include <unistd.h>
 
 using namespace mlir;
@@ -107,11 +109,17 @@ void emitNote(Location location, const Twine &text) {
 }
 
 void reportExhaustedMemory() {
+  static const double allowed = static_cast<double>(availableMemory()) / 1e6;
   // Nothing here may want memory.
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) {
-    static const char kMessage[] = "error: out of memory\n";
-    [[maybe_unused]] ssize_t size =
-        ::write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+    char message[256];
+    int length = std::snprintf(
+        message, sizeof message,
+        "error: out of memory: the process has %.0f MB, and the machine, its "
+        "cgroups and ulimit allow %.0f MB; allow more, or give the model "
+        "smaller shapes\n",
+        static_cast<double>(ownMemory()) / 1e6, allowed);
+    [[maybe_unused]] ssize_t size = ::write(STDERR_FILENO, message, length);
     llvm::sys::RunInterruptHandlers(); // Removes unfinished files.
     ::_exit(1);
   });

@@ -204,11 +204,17 @@ CompileStatus watchCompilation(
   });
   Location unknown = UnknownLoc::get(&context);
   LogicalResult result = failure();
+  Interruption interruption;
+  options.phases.interruption = &interruption;
+  Watchdog watchdog(options.limits, interruption, context);
   if (auto crash = runSafely([&] { result = compile(options); })) {
     ::alarm(60); // What crashed may hold a lock that the report needs.
     emitError(unknown) << kInternalError << *crash;
   } else if (succeeded(result)) {
     return CompileStatus::Succeeded;
+  } else if (!any && interruption.isRequested()) {
+    emitError(FileLineColLoc::get(&context, job.model, 0, 0))
+        << interruption.message();
   } else if (!any) {
     emitError(unknown) << kInternalError << "compiling failed without a reason";
   }

@@ -42,9 +42,10 @@ std::optional<std::string> runSafely(llvm::function_ref<void()> work);
 /// behind is in no state to be destroyed. Removes unfinished files.
 [[noreturn]] void exitNow(int exitCode);
 
-/// Calls `compile`, which does `job`, with `options` that tell of each phase,
-/// and says how it ended. After an internal error, a note names the file that
-/// reproduces it: NAME-PHASE-reproducer.mlir in the options' folder.
+/// Calls `compile`, which does `job`, with `options` that tell of each phase
+/// and are interrupted beyond their limits, and says how it ended. After an
+/// internal error, a note names the file that reproduces it:
+/// NAME-PHASE-reproducer.mlir in the options' folder.
 CompileStatus watchCompilation(
     const CompileJob &job, CompileOptions options, mlir::MLIRContext &context,
     llvm::function_ref<mlir::LogicalResult(const CompileOptions &)> compile);

@@ -32,31 +32,47 @@ namespace tinh {
 // Budgets in words
 //===----------------------------------------------------------------------===//
 
-std::optional<MemoryBudget> parseMemoryBudget(StringRef text) {
-  static const std::pair<StringLiteral, double> kUnits[] = {
-      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"KB", 1e3},
-      {"MB", 1e6},     {"GB", 1e9},     {"B", 1}};
-  MemoryBudget budget;
-  budget.text = text.str();
-  bool isShare = text.consume_back("%");
-  double factor = isShare ? 0.01 : 1;
-  for (auto [unit, bytes] : kUnits)
-    if (!isShare && text.consume_back(unit)) {
-      factor = bytes;
-      break;
-    }
+/// A positive number, times `factor`, that is no larger than sizes can be.
+static std::optional<double> parsePositive(StringRef text, double factor) {
   double number = 0;
   if (text.empty() || !llvm::isDigit(text.front()) ||
       !llvm::isDigit(text.back()) || text.getAsDouble(number))
     return std::nullopt;
   number *= factor;
-  if (!(number > 0 && number < 0x1p62))
-    return std::nullopt;
-  if (isShare)
-    budget.share = number;
-  else
-    budget.bytes = static_cast<uint64_t>(number);
-  return budget;
+  return number > 0 && number < 0x1p62 ? std::optional(number) : std::nullopt;
+}
+
+std::optional<uint64_t> parseMemorySize(StringRef text) {
+  static const std::pair<StringLiteral, double> kUnits[] = {
+      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"KB", 1e3},
+      {"MB", 1e6},     {"GB", 1e9},     {"B", 1}};
+  double factor = 1;
+  for (auto [unit, bytes] : kUnits)
+    if (text.consume_back(unit)) {
+      factor = bytes;
+      break;
+    }
+  auto number = parsePositive(text, factor);
+  return number ? std::optional(static_cast<uint64_t>(*number)) : std::nullopt;
+}
+
+std::string malformedMemorySize(StringRef text) {
+  return ("the limit on memory is '" + text +
+          "'; expected bytes, such as 8000000000, 8GB or 8GiB")
+      .str();
+}
+
+std::optional<MemoryBudget> parseMemoryBudget(StringRef text) {
+  MemoryBudget budget;
+  budget.text = text.str();
+  if (text.consume_back("%")) {
+    auto share = parsePositive(text, 0.01);
+    budget.share = share.value_or(0);
+    return share ? std::optional(budget) : std::nullopt;
+  }
+  auto bytes = parseMemorySize(text);
+  budget.bytes = bytes.value_or(0);
+  return bytes ? std::optional(budget) : std::nullopt;
 }
 
 std::string malformedMemoryBudget(StringRef text) {

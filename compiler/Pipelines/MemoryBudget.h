@@ -18,6 +18,11 @@ namespace tinh {
 /// these.
 std::optional<MemoryBudget> parseMemoryBudget(llvm::StringRef text);
 
+/// Reads all but shares of these; nothing if it is no size.
+std::optional<uint64_t> parseMemorySize(llvm::StringRef text);
+/// What to say of a limit on memory that is no size.
+std::string malformedMemorySize(llvm::StringRef text);
+
 /// What to say of a text that is none.
 std::string malformedMemoryBudget(llvm::StringRef text);
 

@@ -227,8 +227,13 @@ static LogicalResult runPhase(ModuleOp module, Phase phase,
     return failure();
   PassManager pm(module.getContext());
   buildPhase(pm, phase, options);
-  if (failed(pm.run(module)) ||
-      (phase == Phase::LLVM && failed(lowerToLLVM(module, options.jobs))))
+  bool done =
+      succeeded(pm.run(module)) &&
+      (phase != Phase::LLVM ||
+       succeeded(lowerToLLVM(module, options.jobs, options.interruption)));
+  if (isRequested(options.interruption)) // Passes may have been left out.
+    return failure();
+  if (!done)
     // A pass may refuse its input, but not make what is invalid.
     return isValid(module) ? failure() : fail("invalid IR was made for phase");
   // Last of all, since CSE would undo it.
@@ -249,9 +254,12 @@ LogicalResult runPhases(ModuleOp module, Phase from, Phase to,
   for (int i = static_cast<int>(from) + 1; i <= static_cast<int>(to); ++i) {
     auto phase = static_cast<Phase>(i);
     Stopwatch watch(report, ("phase " + phaseName(phase)).str());
+    Interruption::Work at(options.interruption,
+                          ("phase '" + phaseName(phase) + "'").str());
     if (options.before)
       options.before(module, static_cast<Phase>(i - 1));
-    if (failed(runPhase(module, phase, options, report)))
+    if (isRequested(options.interruption) ||
+        failed(runPhase(module, phase, options, report)))
       return failure();
   }
   return success();

@@ -8,6 +8,7 @@
 #ifndef TINH_PIPELINES_PHASES_H
 #define TINH_PIPELINES_PHASES_H
 
+#include "compiler/Support/Interruption.h"
 #include "compiler/Transforms/Passes.h"
 #include "tinh/compiler.h"
 
@@ -102,6 +103,8 @@ struct PhaseOptions {
   /// Told the module, and the phase that it is in, before each phase that it is
   /// taken to; may be empty.
   std::function<void(mlir::ModuleOp, Phase)> before;
+  /// Ends the work between two steps; may be null.
+  Interruption *interruption = nullptr;
 };
 
 /// Takes `module` from phase `from`, which verifyPhase has checked, to phase

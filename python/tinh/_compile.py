@@ -60,10 +60,11 @@ def compile(
         or arrays.
         precision ("f32", "bf16", "f16"), keep_f32, winograd ("off",
         "accurate", "fast"), math ("accurate", "fast"), memory_budget, plans,
-        tune (seconds), loadable_weights, load_weights, weights ("automatic",
-        "embedded", "external"), fuse, plain_variables, jobs, cpu, target
-        ("cpu", "cuda", "cpu,cuda"), cuda_chips, allow_tf32, place,
-        cuda_toolkit.
+        tune (seconds), time_limit (seconds; none if not given), memory_limit
+        ("8GiB", of this process; none if not given), loadable_weights,
+        load_weights, weights ("automatic", "embedded", "external"), fuse,
+        plain_variables, jobs, cpu, target ("cpu", "cuda", "cpu,cuda"),
+        cuda_chips, allow_tf32, place, cuda_toolkit.
     And those of Model: threads, device, cuda_device, max_in_flight,
         pin_threads, spin_us, check_numerics, trace.
 

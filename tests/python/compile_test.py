@@ -181,6 +181,8 @@ class CompileTest(unittest.TestCase):
         refuses(TypeError, "trace: expected a path", trace=3, **memory)
         refuses(ValueError, "check_numerics: exp", check_numerics="inf", **memory)
         refuses(tinh.CompileError, "precision", precision="f64", **memory)
+        refuses(tinh.CompileError, "time limit of 1e-09 s", time_limit=1e-9, **memory)
+        refuses(tinh.CompileError, "the limit is 1.0 MB", memory_limit="1MB", **memory)
         refuses(tinh.CompileError, "inputs are", shapes={"z": [2]}, **memory)
         refuses(tinh.CompileError, "fixes at 4", shapes={"x": [3, 8]}, **memory)
         refuses(tinh.CompileError, "nowhere", output="/nowhere/f.so", **memory)

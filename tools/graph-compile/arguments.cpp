@@ -127,13 +127,7 @@ void definePlans(CLI::App &app, Arguments &arguments) {
          "try other plans than those that are estimated to cost least, on "
          "this machine, for about so many seconds, and print what that "
          "gained; with --plans, add them to the file")
-      ->check([](const std::string &text) -> std::string {
-        double seconds;
-        bool isNumber = CLI::detail::lexical_cast(text, seconds);
-        return isNumber && seconds > 0 && seconds <= 1e9
-                   ? ""
-                   : "expected seconds, not " + text;
-      });
+      ->check(checkSeconds);
 }
 
 void defineCuda(CLI::App &app, Arguments &arguments) {
@@ -417,6 +411,8 @@ ExitCode checkArguments(Arguments &arguments, CompileJob &job) {
       !checkQuantize(arguments, job.from, job.to) ||
       !checkMemoryBudget(arguments, job.from, job.to) ||
       !checkGraphOptions(arguments, job) ||
+      !readLimits(arguments.limits, arguments.plans,
+                  arguments.compile.limits) ||
       !checkLoadableWeights(arguments, job.from) || !checkCuda(arguments))
     return exit_usage;
   if (isModelItself(arguments.model, arguments.output) ||
@@ -461,6 +457,7 @@ std::optional<ExitCode> parseArguments(int argc, char **argv,
   addTraining(app, &arguments.train, &arguments.training);
   defineCode(app, arguments);
   definePlans(app, arguments);
+  defineLimits(app, arguments.limits);
   defineCuda(app, arguments);
   defineReports(app, arguments);
   if (auto done = parse(app, argc, argv, compilerVersion()))

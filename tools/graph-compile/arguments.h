@@ -12,6 +12,7 @@
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Training/Training.h"
 #include "compiler/Tuning/Tune.h"
+#include "limits.h"
 
 namespace tinh::tools {
 
@@ -24,6 +25,7 @@ struct Arguments {
   bool train = false;
   training::TrainingOptions training;
   CudaOptions cuda;
+  LimitArguments limits;
   CompileOptions compile;
   tuning::PlanSources plans;
 };

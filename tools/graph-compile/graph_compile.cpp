@@ -158,6 +158,11 @@ static ExitCode make(Arguments &arguments, CompileJob &job,
   std::optional<KernelCache> cache;
   if (!arguments.noCache && !arguments.cacheDirectory.empty())
     options.cache = &cache.emplace(arguments.cacheDirectory);
+  options.limits.giveUp = [&](const std::string &message) {
+    progress.erase();
+    llvm::errs() << escapeControls(job.model + ": error: " + message) << "\n";
+    exitNow(exit_wrong_input);
+  };
   showCompiling(progress, options);
   if (ExitCode code = arrangeQuantization(arguments, job, progress);
       code != exit_success)

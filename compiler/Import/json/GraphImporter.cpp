@@ -39,8 +39,12 @@ Value GraphImporter::lookup(StringRef name) {
 
 bool GraphImporter::build(const Graph &graph, SmallVectorImpl<Value> &outputs) {
   bool right = true;
-  for (const Node &node : graph.nodes)
+  for (const Node &node : graph.nodes) {
+    Interruption::Work at(builder.interruption(), "node '" + node.name + "'");
+    if (isRequested(builder.interruption()))
+      return false;
     right &= buildNode(node);
+  }
   for (const std::string &output : graph.outputs)
     outputs.push_back(lookup(output));
   return right && !llvm::is_contained(outputs, Value());

@@ -330,8 +330,11 @@ OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
   module->push_back(function);
   Block *block = function.addEntryBlock();
   GraphBuilder builder(block, directory);
+  builder.setInterruption(options.interruption);
   SmallVector<Value> results;
   bool built = build(builder, function, results);
+  if (isRequested(options.interruption))
+    return scope.fail(root, options.interruption->message()), nullptr;
   if (results.empty())
     scope.fail(root["outputs"], "the model has no outputs");
   if (!built || !problems.empty())

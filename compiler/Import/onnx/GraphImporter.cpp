@@ -254,6 +254,9 @@ bool GraphImporter::build() {
   Problems before = std::exchange(problems, {});
   std::vector<Problems> found(list.nodes.size());
   for (const Node &node : list.nodes) {
+    Interruption::Work at(builder.interruption(), "node '" + node.name + "'");
+    if (isRequested(builder.interruption()))
+      return false;
     if (!buildKnown(node)) {
       built = false;
       unknown.insert_range(node.proto->output());

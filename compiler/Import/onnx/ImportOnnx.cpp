@@ -206,6 +206,7 @@ OwningOpRef<ModuleOp> ModelImporter::build(ArrayRef<Input> inputs) {
 
   GraphBuilder builder(block, file.directory);
   builder.setLocation(loc);
+  builder.setInterruption(options.interruption);
   Opsets opsets = readOpsets(model.opset_import());
   GraphImporter importer(model, model.graph(), opsets, file, builder);
   SmallVector<Attribute> inputAttributes;
@@ -223,6 +224,11 @@ OwningOpRef<ModuleOp> ModelImporter::build(ArrayRef<Input> inputs) {
   function.setAllArgAttrs(inputAttributes);
   importer.build();
   problems.append(std::move(importer.problems));
+  if (isRequested(options.interruption)) {
+    problems = {};
+    problems.add(options.interruption->message());
+    return nullptr;
+  }
   SmallVector<Value> results;
   builder.setLocation(loc);
   collectResults(importer, results);

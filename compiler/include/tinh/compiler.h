@@ -136,6 +136,13 @@ struct CompileRequest {
   /// again, in the backward pass of a training step, rather than kept where a
   /// function would take more. Empty: as much as it takes.
   std::string memoryBudget;
+  /// The seconds that compiling may take; 0: any. It ends between two steps,
+  /// such as passes or kernels: a large kernel is finished first.
+  double timeLimit = 0;
+  /// The memory that the process may have of its own while it compiles, all
+  /// that the program has among it: "8GiB", "500MB", "1000000". Compiling ends
+  /// between two steps beyond it. Empty: as much as it takes.
+  std::string memoryLimit;
   /// Make an artifact whose weights can be replaced when it is loaded
   /// (tinh_module_with_weights).
   bool loadableWeights = false;

@@ -111,6 +111,8 @@ void fill(CompileRequest &request, nb::dict options) {
   take(options, "winograd", request.winograd);
   take(options, "math", request.math);
   take(options, "memory_budget", request.memoryBudget);
+  take(options, "time_limit", request.timeLimit);
+  take(options, "memory_limit", request.memoryLimit);
   take(options, "loadable_weights", request.loadableWeights);
   take(options, "cpu", request.cpu);
   take(options, "cuda_chips", request.cuda.chips);
