@@ -105,6 +105,8 @@ size_t element_size(tinh_dtype_t dtype) {
   case TINH_DTYPE_F8E4M3FNUZ:
   case TINH_DTYPE_F8E5M2:
   case TINH_DTYPE_F8E5M2FNUZ:
+  case TINH_DTYPE_F8E8M0FNU:
+  case TINH_DTYPE_F4E2M1FN:
     return 1;
   }
   return 0;

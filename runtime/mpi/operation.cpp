@@ -23,9 +23,10 @@ constexpr uint64_t kSmall = 32 << 10;
 
 const char *name(tinh_dtype_t dtype) {
   static constexpr const char *kNames[] = {
-      "bool", "i8",       "u8",         "i16",    "u16",       "i32",
-      "u32",  "i64",      "u64",        "f16",    "bf16",      "f32",
-      "f64",  "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz"};
+      "bool",   "i8",         "u8",        "i16",      "u16",
+      "i32",    "u32",        "i64",       "u64",      "f16",
+      "bf16",   "f32",        "f64",       "f8e4m3fn", "f8e4m3fnuz",
+      "f8e5m2", "f8e5m2fnuz", "f8e8m0fnu", "f4e2m1fn"};
   return static_cast<size_t>(dtype) < std::size(kNames) ? kNames[dtype]
                                                         : "an unknown type";
 }

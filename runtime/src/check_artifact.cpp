@@ -31,7 +31,7 @@ constexpr uint32_t kMaxSteps = 1u << 28;
 /// Of a tensor or a variable.
 template <typename Desc> bool valid_type(const Desc &desc) {
   return desc.name && desc.rank <= TINH_MAX_RANK &&
-         tinh_dtype_size(static_cast<tinh_dtype_t>(desc.dtype)) != 0;
+         element_size(desc.dtype) != 0;
 }
 
 bool same_type(const tinh_tensor_desc_t &a, const tinh_variable_desc_t &b) {
@@ -220,7 +220,7 @@ bool valid_collective(const tinh_collective_desc_t &collective) {
                     collective.wire == TINH_DTYPE_BF16;
   return collective.kind <= TINH_BROADCAST &&
          collective.reduction <= TINH_REDUCE_MAX &&
-         tinh_dtype_size(static_cast<tinh_dtype_t>(collective.dtype)) != 0 &&
+         element_size(collective.dtype) != 0 &&
          (collective.wire == collective.dtype || is_rounded) &&
          (collective.num_ranks != 0 || !is_for_a_number) &&
          collective_size(collective, 0) && collective_size(collective, 1);

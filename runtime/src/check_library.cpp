@@ -38,7 +38,7 @@ bool valid_view(const tinh_kernel_desc_t &kernel, const tinh_view_t &view,
   const tinh_operand_desc_t &operand = kernel.operands[view.operand];
   if (operand.dtype != dtype || operand.written != written)
     return false;
-  uint64_t width = tinh_dtype_size(static_cast<tinh_dtype_t>(dtype));
+  uint64_t width = element_size(dtype);
   uint64_t elements = *operand_size(operand) / width, last = 0;
   for (uint32_t d = 0; d < rank; ++d) {
     int64_t extent = view.dims[d], stride = view.strides[d];

@@ -14,8 +14,14 @@
 
 namespace tinh::runtime {
 
+uint64_t element_size(uint32_t dtype) {
+  return dtype <= TINH_DTYPE_F4E2M1FN
+             ? tinh_dtype_size(static_cast<tinh_dtype_t>(dtype))
+             : 0;
+}
+
 std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand) {
-  uint64_t width = tinh_dtype_size(static_cast<tinh_dtype_t>(operand.dtype));
+  uint64_t width = element_size(operand.dtype);
   if (width == 0 || operand.written > 1 ||
       (operand.rank > 0 && (!operand.dims || !operand.strides)))
     return std::nullopt;
@@ -42,7 +48,7 @@ std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand) {
 
 std::optional<uint64_t>
 collective_size(const tinh_collective_desc_t &collective, uint32_t b) {
-  uint64_t size = tinh_dtype_size(static_cast<tinh_dtype_t>(collective.dtype));
+  uint64_t size = element_size(collective.dtype);
   bool of_all =
       collective.kind == (b == 0 ? TINH_REDUCE_SCATTER : TINH_ALL_GATHER);
   if (__builtin_mul_overflow(size, collective.count, &size) ||

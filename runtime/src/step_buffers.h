@@ -15,6 +15,10 @@
 
 namespace tinh::runtime {
 
+/// Bytes of an element of a type (tinh_dtype_t) that a descriptor names; 0 if
+/// there is no such one.
+uint64_t element_size(uint32_t dtype);
+
 /// The bytes from the first element of an operand to behind the last one;
 /// nothing if it is no tensor.
 std::optional<uint64_t> operand_size(const tinh_operand_desc_t &operand);

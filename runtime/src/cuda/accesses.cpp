@@ -49,8 +49,7 @@ static bool has_gaps(const tinh_artifact_t &artifact, const tinh_step_t &step,
   uint64_t elements = 1;
   for (uint32_t d = 0; d < operand.rank; ++d)
     elements *= static_cast<uint64_t>(operand.dims[d]);
-  return elements * tinh_dtype_size(static_cast<tinh_dtype_t>(operand.dtype)) !=
-         size;
+  return elements * element_size(operand.dtype) != size;
 }
 
 static bool writes(const tinh_artifact_t &artifact, const tinh_step_t &step,
