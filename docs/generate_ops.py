@@ -40,8 +40,9 @@ of the model's own functions are expanded;
 how deep functions and graphs may lie within each other.
 
 `If`, `Loop` and `Scan` (from operator set 8) become `graph.if`, `graph.scan` and
-`graph.while`. Both branches of an `If` give tensors of the same shapes, unless its
-condition is known: then that branch takes its place. What a loop carries keeps
+`graph.while`. Both branches of an `If` give tensors of the same ranks, unless its
+condition is known: then that branch takes its place; where their extents differ, the
+run decides which. What a loop carries keeps
 its shape. A `Loop` that stacks rows and whose trip count is no constant, or that a
 condition may end, makes as many rows as the model declares for its output, and
 runs no longer, of which a warning tells where the trip count is known to be larger;

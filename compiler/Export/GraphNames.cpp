@@ -81,6 +81,11 @@ LogicalResult GraphNames::nameOutputs(func::FuncOp main) {
         "output " + Twine(i));
     if (name.empty())
       return failure();
+    if (main.getResultAttr(i, graph::names::kSizes))
+      return main.emitError()
+             << "the run decides the size of output \"" << name
+             << "\", which a file can say in phase 'graph' alone, by "
+                "graph.set_dimension_size; export that phase";
     OutputName &output = outputNames.emplace_back();
     output.name = name;
     output.value = value;

@@ -207,7 +207,7 @@ LogicalResult SizeRules::propagate() {
       if (!size)
         continue;
       handle(source.operand, source.dimension);
-      if (known && known != size)
+      if (known && !isSameSize(known, size))
         return fail(source.operand, source.dimension,
                     "and another size is that of another operand: whether they "
                     "are the same is not known");
@@ -232,6 +232,17 @@ LogicalResult SizeRules::apply() {
   sizes.forget(op);
   op->erase();
   return success();
+}
+
+bool isSameSize(Value a, Value b) {
+  if (a == b)
+    return true;
+  Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
+  return x && y && x->getName() == y->getName() && x->getNumRegions() == 0 &&
+         x->getNumResults() == 1 && y->getNumResults() == 1 &&
+         a.getType() == b.getType() &&
+         x->getAttrDictionary() == y->getAttrDictionary() &&
+         llvm::equal(x->getOperands(), y->getOperands(), isSameSize);
 }
 
 LogicalResult applySizeRule(Operation *op, DimensionSizes &sizes) {

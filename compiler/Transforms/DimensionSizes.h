@@ -50,6 +50,9 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 4>> sizes;
 };
 
+/// Whether two sizes are the same value, or the same ops on the same values.
+bool isSameSize(mlir::Value a, mlir::Value b);
+
 /// Makes an op on whole tensors of `op`, which has operands of which a part is
 /// used, and notes the sizes of its result. Fails, after a diagnostic, if there
 /// is no rule for a dimension.

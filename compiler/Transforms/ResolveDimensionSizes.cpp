@@ -139,7 +139,7 @@ LogicalResult Resolver::boundScan(ScanOp op) {
   Value size;
   for (Value x : op.getXs()) {
     Value rows = sizes.get(x, 0);
-    if (rows && size && rows != size)
+    if (rows && size && !isSameSize(rows, size))
       return op->emitError()
              << op->getName() << ": the run decides how many rows its tensors "
              << "have, and whether they have the same number is not known";

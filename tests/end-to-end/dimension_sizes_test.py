@@ -165,6 +165,22 @@ class DimensionSizesTest(tool_test.ToolTest):
         inputs = [{"x": np.where(x > t, x, 0)} for t in (-5, 0.5, 1.2)]
         self.run_model(nodes, inputs, outputs, constants)
 
+    def test_branches_of_different_shapes(self):
+        branches = {
+            name: helper.make_graph(
+                nodes, name, [], [helper.make_tensor_value_info("out", FLOAT, None)]
+            )
+            for name, nodes in {
+                "then_branch": [node("Slice", "x zero two zero", "out")],
+                "else_branch": [node("Transpose", "x", "out", perm=[1, 0])],
+            }.items()
+        }
+        nodes = [node("If", "c", "y", **branches), node("ReduceSum", "y zero", "sum")]
+        constants = {"zero": np.array([0]), "two": np.array([2])}
+        x = self.numbers(3, 4)
+        inputs = [{"c": np.array(c), "x": x} for c in (True, False)]
+        self.run_model(nodes, inputs, {"y": FLOAT, "sum": FLOAT}, constants)
+
     def boxes(self, batches, count, seed):
         rng = np.random.default_rng(seed)
         corner = rng.uniform(0, 8, (batches, count, 2))

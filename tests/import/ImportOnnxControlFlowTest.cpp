@@ -236,21 +236,38 @@ TEST_F(ImportOnnxControlFlow, RecurrentLayersAreScans) {
             std::string::npos);
 }
 
-//===----------------------------------------------------------------------===//
-// Errors
-//===----------------------------------------------------------------------===//
-
 TEST_F(ImportOnnxControlFlow, BranchesOfDifferentShapes) {
-  EXPECT_EQ(
+  std::string ir =
       importOnnx(model(kX + tensorInfo("input", "c", {}, 9) + kY + R"(
     node { name: "if" op_type: "If" input: "c" output: "y"
       attribute { name: "then_branch" type: GRAPH g { output { name: "x" } } }
       attribute { name: "else_branch" type: GRAPH g {
         node { op_type: "Transpose" input: "x" output: "t" }
+        output { name: "t" } } } })"));
+  expectContains(ir, "graph.pad %arg0, ");
+  expectContains(ir, "low [0, 0] high [1, 0] constant");
+  expectContains(ir, "dimension 0 : tensor<3x3xf32>");
+  expectContains(ir, "low [0, 0] high [0, 1] constant");
+  expectContains(ir, "dimension 1 : tensor<3x3xf32>");
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+TEST_F(ImportOnnxControlFlow, BranchesOfDifferentRanks) {
+  EXPECT_EQ(
+      importOnnx(model(kX + tensorInfo("input", "c", {}, 9) + kY + R"(
+    node { name: "if" op_type: "If" input: "c" output: "y"
+      attribute { name: "then_branch" type: GRAPH g { output { name: "x" } } }
+      attribute { name: "else_branch" type: GRAPH g {
+        node { op_type: "Shape" input: "x" output: "s" }
+        node { op_type: "Cast" input: "s" output: "t"
+               attribute { name: "to" type: INT i: 1 } }
         output { name: "t" } } } })")),
       "error: node \"if\" (If): output 0 (\"y\") is 2x3xf32 in one branch "
-      "and 3x2xf32 in the other; shapes are fixed when the model is "
-      "compiled");
+      "and 2xf32 in the other; ranks and element types are fixed when the "
+      "model is compiled");
 }
 
 TEST_F(ImportOnnxControlFlow, MissingBranchOrBody) {

@@ -144,6 +144,49 @@ Results GraphImporter::buildIf(NodeBuilder &b) {
   return results;
 }
 
+/// `x` with zeros behind it up to the extents of `to`, of which its own are
+/// used.
+static Value padTo(NodeBuilder &b, Value x, ArrayRef<int64_t> to) {
+  Ints low(b.rank(x), 0), high(low);
+  SmallVector<std::pair<int64_t, Value>> sizes;
+  for (auto [d, extent] : llvm::enumerate(to)) {
+    high[d] = extent - b.shape(x)[d];
+    if (high[d] != 0)
+      sizes.push_back({d, b.dimensionSize(x, d)});
+  }
+  if (sizes.empty())
+    return x;
+  auto mode =
+      graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
+  x = b.create<graph::PadOp>(
+      {x, b.scalarLike(x, 0)},
+      {b.attr("low", low), b.attr("high", high), b.attr("mode", mode)});
+  for (auto [d, size] : sizes)
+    x = b.setDimensionSize(x, d, size);
+  return x;
+}
+
+/// Where branches make tensors of different shapes, the run decides the shape,
+/// up to the larger extents.
+static void makeAlike(NodeBuilder &b, MutableArrayRef<Region> regions,
+                      MutableArrayRef<Results> results) {
+  OpBuilder &builder = b.graph.raw();
+  OpBuilder::InsertionGuard guard(builder);
+  for (auto [x, y] : llvm::zip(results[0], results[1])) {
+    if (b.element(x) != b.element(y) || b.rank(x) != b.rank(y))
+      continue;
+    Ints to(b.shape(x));
+    for (auto [extent, other] : llvm::zip_equal(to, b.shape(y)))
+      extent = std::max(extent, other);
+    builder.setInsertionPointToEnd(&regions[0].front());
+    x = padTo(b, x, to);
+    builder.setInsertionPointToEnd(&regions[1].front());
+    y = padTo(b, y, to);
+    if (b.failed())
+      return;
+  }
+}
+
 Results GraphImporter::buildBranches(NodeBuilder &b, Value condition) {
   constexpr StringLiteral kNames[] = {"then_branch", "else_branch"};
   Region regions[2];
@@ -156,10 +199,11 @@ Results GraphImporter::buildBranches(NodeBuilder &b, Value condition) {
     OpBuilder::InsertionGuard guard(builder.raw());
     builder.raw().createBlock(&regions[i]);
     built &= buildSubgraph(b, *branch, {}, results[i]);
-    if (built)
-      graph::YieldOp::create(builder.raw(), builder.location(), results[i]);
   }
   if (!built)
+    return {Value()};
+  makeAlike(b, regions, results);
+  if (b.failed())
     return {Value()};
   for (auto [i, a, c] : llvm::enumerate(results[0], results[1]))
     if (a.getType() != c.getType())
@@ -167,8 +211,13 @@ Results GraphImporter::buildBranches(NodeBuilder &b, Value condition) {
                      b.node.proto->output(static_cast<int>(i)) + "\") is " +
                      graph::shapeToString(a.getType()) + " in one branch and " +
                      graph::shapeToString(c.getType()) +
-                     " in the other; shapes are fixed when the model is "
-                     "compiled")};
+                     " in the other; ranks and element types are fixed when "
+                     "the model is compiled")};
+  for (int i : {0, 1}) {
+    OpBuilder::InsertionGuard guard(builder.raw());
+    builder.raw().setInsertionPointToEnd(&regions[i].front());
+    graph::YieldOp::create(builder.raw(), builder.location(), results[i]);
+  }
   auto op = graph::IfOp::create(builder.raw(), builder.location(),
                                 ValueRange(results[0]).getTypes(), condition);
   op.getThenBranch().takeBody(regions[0]);

@@ -116,3 +116,8 @@ func.func private @k() attributes {graph.estimate = -1 : i64}
 
 // expected-error @+1 {{'graph.plan' must be a plan of a device's dialect, such as #cpu.contraction<…>, found "rows"}}
 func.func private @k() attributes {graph.plan = "rows"}
+
+// -----
+
+// expected-error @+1 {{'graph.sizes' must be a list of strings, one for each dimension of 'tensor<4x2xf32>', found ["n"]}}
+func.func private @f() -> (tensor<4x2xf32> {graph.sizes = ["n"]})

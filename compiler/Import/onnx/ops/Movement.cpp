@@ -174,6 +174,8 @@ Value sliceBounded(NodeBuilder &b, Value x, int64_t axis, Span span,
     return b.fail("a slice by steps of " + Twine(span.step) +
                   " along dimension " + Twine(axis) +
                   ", whose size the run decides, is not supported");
+  if (!end && span.start == 0 && span.end >= extent)
+    return x;
   Value size = b.dimensionSize(x, axis);
   // Counts from the size if negative, and is cut to what exists.
   auto clamp = [&](Value at) {
