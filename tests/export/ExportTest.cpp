@@ -123,6 +123,8 @@ TEST_F(Export, OnnxHasEachOpOfTheDialect) {
                                           "graph.while",
                                           "graph.condition",
                                           "graph.scan",
+                                          "graph.set_dimension_size",
+                                          "graph.dimension_size",
                                           "graph.custom_gradient",
                                           "graph.conv_weight_gradient",
                                           "graph.max_pool_gradient",

@@ -14,20 +14,15 @@
 #include "inputs.h"
 #include "printable.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace tinh::tools {
 
 static void print_tensor(const char *kind, const tinh_tensor_info_t &tensor) {
-  std::string type = type_text(tensor);
-  // Columns are characters, of which those of UTF-8 begin with one such byte.
-  auto continues = [](char c) { return (c & 0xC0) == 0x80; };
-  auto more = std::count_if(type.begin(), type.end(), continues);
-  std::printf("  %-7s %-32s %-*s %12llu bytes\n", kind,
-              printable(tensor.name).c_str(), 24 + static_cast<int>(more),
-              type.c_str(), static_cast<unsigned long long>(tensor.size));
+  std::printf("  %-7s %-32s %-24s %12llu bytes\n", kind,
+              printable(tensor.name).c_str(), type_text(tensor).c_str(),
+              static_cast<unsigned long long>(tensor.size));
 }
 
 static void print_function(const tinh_module_t *module, uint32_t index) {
