@@ -63,6 +63,20 @@ class CallsTest(unittest.TestCase):
         self.assert_right(self.f(self.x, out=None))
         self.assert_right(self.f(self.x, out=[None]))
 
+    def test_results_are_what_the_run_has_used(self):
+        inputs = {"x": ("f32", [5]), "n": ("i64", [])}
+        nodes = [
+            ("set_dimension_size", ["x", "n"], "part", {"dimension": 0}),
+            ("neg", ["part"], "minus", {}),
+        ]
+        one = tinh.compile(graph(inputs, nodes, ["minus"]))
+        two = tinh.compile(graph(inputs, nodes, ["minus", "part"]))
+        x = np.arange(5, dtype="f4")
+        for n in (0, 3, 5):
+            self.assertEqual(one(x, np.array(n)).tolist(), (-x[:n]).tolist())
+            found = [y.tolist() for y in two(x, np.array(n))]
+            self.assertEqual(found, [(-x[:n]).tolist(), x[:n].tolist()])
+
     def test_wrong_outputs(self):
         x = self.x
         self.refuses(ValueError, 'argument "y" of "main": expected shape', x, out=x)

@@ -36,7 +36,8 @@ struct Run {
   std::vector<std::vector<int32_t>> size_outputs;
 };
 
-/// The result of a run that is done: arrays of what it has used.
+/// The result of a run that is done: arrays of what it has used. The outputs
+/// that say how much that is are not among them.
 nb::object used_result(const Run &run);
 
 class Engine;

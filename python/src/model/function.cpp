@@ -149,27 +149,35 @@ void Function::bindOutputs(nb::handle out, Run &run) const {
                     arrays[i].release().ptr());
 }
 
+/// Output `i` as an array of what the run has used of it.
+static nb::object used_part(const Run &run, size_t i) {
+  nb::object array =
+      nb::borrow(PyTuple_GetItem(run.result.ptr(), static_cast<Py_ssize_t>(i)));
+  nb::list slices;
+  for (int32_t number : run.size_outputs[i]) {
+    int64_t used = 0;
+    if (number >= 0)
+      std::memcpy(&used, run.output_buffers[static_cast<size_t>(number)].data,
+                  sizeof used);
+    nb::object end = number < 0 ? nb::none() : nb::int_(used);
+    slices.append(nb::steal(PySlice_New(nullptr, end.ptr(), nullptr)));
+  }
+  return nb::len(slices) > 0 ? nb::object(array[nb::tuple(slices)]) : array;
+}
+
 nb::object used_result(const Run &run) {
   if (run.size_outputs.empty())
     return run.result;
-  auto count = static_cast<Py_ssize_t>(run.size_outputs.size());
-  nb::object cut = nb::steal(PyTuple_New(count));
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    nb::object array = nb::borrow(PyTuple_GetItem(run.result.ptr(), i));
-    nb::list slices;
-    for (int32_t number : run.size_outputs[static_cast<size_t>(i)]) {
-      int64_t used = 0;
+  std::vector<bool> is_size(run.size_outputs.size());
+  for (const std::vector<int32_t> &numbers : run.size_outputs)
+    for (int32_t number : numbers)
       if (number >= 0)
-        std::memcpy(&used, run.output_buffers[static_cast<size_t>(number)].data,
-                    sizeof used);
-      nb::object end = number < 0 ? nb::none() : nb::int_(used);
-      slices.append(nb::steal(PySlice_New(nullptr, end.ptr(), nullptr)));
-    }
-    if (nb::len(slices) > 0)
-      array = array[nb::tuple(slices)];
-    PyTuple_SetItem(cut.ptr(), i, array.release().ptr());
-  }
-  return cut;
+        is_size[static_cast<size_t>(number)] = true;
+  nb::list used;
+  for (size_t i = 0; i < is_size.size(); ++i)
+    if (!is_size[i])
+      used.append(used_part(run, i));
+  return nb::len(used) == 1 ? nb::object(used[0]) : nb::object(nb::tuple(used));
 }
 
 Run Function::prepare(nb::handle args, nb::handle kwargs) const {
