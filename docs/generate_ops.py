@@ -60,14 +60,15 @@ has no rule for such a dimension, as a convolution along it, is refused. Equal s
 `NonMaxSuppression` are taken in the order of the boxes, as by ONNX Runtime.
 
 Attributes and inputs have the types that ONNX's own schemas give them, in any of
-the operator sets (`compiler/Import/onnx/Schemas.inc`, which `write_schemas.py`
+the operator sets from 7 on (`compiler/Import/onnx/Schemas.inc`, which `write_schemas.py`
 beside it makes of the `onnx` package).
 
 Tensors of `INT4` and `UINT4` stay as they lie in the file, two numbers to a byte;
 inputs and outputs of these types, and of `INT2` and `UINT2`, have a byte for each.
 A Cast to them keeps the lowest bits, a QuantizeLinear limits. Those of `FLOAT8E4M3FN`,
-`FLOAT8E4M3FNUZ`, `FLOAT8E5M2` and `FLOAT8E5M2FNUZ` are moved and converted, by Cast,
-CastLike, QuantizeLinear and DequantizeLinear; what would compute with them is refused.
+`FLOAT8E4M3FNUZ`, `FLOAT8E5M2`, `FLOAT8E5M2FNUZ`, `FLOAT8E8M0` and `FLOAT4E2M1`, which
+has a byte for each at inputs and outputs, are moved and converted, by Cast, CastLike,
+QuantizeLinear and DequantizeLinear; what would compute with them is refused.
 
 Random numbers follow from a node's `seed` or, without one, from its name: they are
 the same in each run, on each machine and in each iteration of a loop. They are other

@@ -193,7 +193,8 @@ private:
                       i32(static_cast<uint32_t>(step.waitFor)),
                       i32(buffers.size()), array(buffers), i64(step.chunks),
                       i64(step.size), text(step.label), i32(step.target),
-                      i32(strides.size()), array(strides), i32(step.alone)});
+                      i32(strides.size()), array(strides), i32(step.alone),
+                      /*collective=*/null()});
   }
 
   Constant *describe(const Function &function) {

@@ -93,8 +93,12 @@ public:
   /// The elements of a small constant or of ops on small constants.
   std::optional<mlir::DenseElementsAttr> constantOf(mlir::Value value);
 
-  /// Forgets the elements of ops, of which some are erased.
-  void forgetConstants() { known.clear(); }
+  /// Forgets what is known of values, of which some are erased.
+  void forgetValues() {
+    known.clear();
+    bounded.clear();
+    bounds.clear();
+  }
 
   //===--- Dimensions whose size the run decides --------------------------===//
 

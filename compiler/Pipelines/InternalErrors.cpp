@@ -194,8 +194,12 @@ CompileStatus watchCompilation(
     if (told)
       told(module, phase);
   };
-  bool any = false, internal = false;
+  bool any = false, internal = false, hasEnded = false;
+  Interruption interruption;
+  options.phases.interruption = &interruption;
   ScopedDiagnosticHandler observer(&context, [&](Diagnostic &diagnostic) {
+    if (interruption.isRequested() && !hasEnded)
+      return success(); // What was left undone misleads others.
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
       any = true;
       internal |= StringRef(diagnostic.str()).starts_with(kInternalError);
@@ -204,17 +208,19 @@ CompileStatus watchCompilation(
   });
   Location unknown = UnknownLoc::get(&context);
   LogicalResult result = failure();
-  Interruption interruption;
-  options.phases.interruption = &interruption;
   Watchdog watchdog(options.limits, interruption, context);
-  if (auto crash = runSafely([&] { result = compile(options); })) {
-    ::alarm(60); // What crashed may hold a lock that the report needs.
-    emitError(unknown) << kInternalError << *crash;
-  } else if (succeeded(result)) {
+  auto crash = runSafely([&] { result = compile(options); });
+  if (!crash && succeeded(result))
     return CompileStatus::Succeeded;
-  } else if (!any && interruption.isRequested()) {
+  if (interruption.isRequested()) {
+    hasEnded = true;
     emitError(FileLineColLoc::get(&context, job.model, 0, 0))
         << interruption.message();
+    return CompileStatus::WrongInput;
+  }
+  if (crash) {
+    ::alarm(60); // What crashed may hold a lock that the report needs.
+    emitError(unknown) << kInternalError << *crash;
   } else if (!any) {
     emitError(unknown) << kInternalError << "compiling failed without a reason";
   }

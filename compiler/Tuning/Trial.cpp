@@ -86,6 +86,7 @@ std::unique_ptr<Trial> Trial::make(ModuleOp module,
   quiet.phases = {};
   quiet.phases.modelDirectory = options.phases.modelDirectory;
   quiet.phases.jobs = options.phases.jobs;
+  quiet.phases.interruption = options.phases.interruption;
   quiet.weights = CompileOptions::Weights::Embedded;
   CompileReport report;
   if (failed(runPhases(module, Phase::Kernels, Phase::Plan, quiet.phases,

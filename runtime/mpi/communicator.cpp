@@ -106,7 +106,8 @@ void Communicator::give_up(const char *why) {
 void Communicator::run() {
   try {
     Group group;
-    Peers peers(group, timeout);
+    auto owned = std::make_unique<Peers>(group, timeout);
+    Peers &peers = *owned;
     {
       std::lock_guard lock(mutex);
       rank = static_cast<uint32_t>(group.rank);
@@ -120,10 +121,15 @@ void Communicator::run() {
     for_program.notify_all();
     try {
       progress(group, peers);
-    } catch (const Failure &failure) {
+    } catch (const std::exception &error) {
+      // Messages may still be on their way to and from the memory of both, if
+      // the program goes on to call MPI: it is never freed.
+      owned.release();
+      new std::deque<Active>(std::move(active));
       // Before the program knows, which may end then.
-      if (!failure.is_told)
-        peers.tell(failure.what(), failure.rank);
+      const auto *failure = dynamic_cast<const Failure *>(&error);
+      if (!failure || !failure->is_told)
+        peers.tell(error.what(), failure ? failure->rank : -1);
       std::this_thread::sleep_for(kGrace);
       throw;
     }

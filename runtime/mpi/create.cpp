@@ -24,9 +24,14 @@ tinh_collectives_create(const tinh_collectives_options_t *options,
                     "1000000 seconds");
     if (exists.exchange(true))
       throw Failure("this process has joined its ranks already");
+    struct Joining {
+      bool succeeds = false;
+      ~Joining() { exists = succeeds; }
+    } joining;
     *out_collectives =
         new Communicator(std::chrono::duration_cast<Clock::duration>(
             std::chrono::duration<double>(timeout)));
+    joining.succeeds = true;
     return nullptr;
   } catch (const std::exception &error) {
     message = error.what();

@@ -80,7 +80,8 @@ std::string find_mistake(const tinh_collective_t &what, int num_ranks) {
       what.kind == TINH_ALL_REDUCE || what.kind == TINH_REDUCE_SCATTER;
   if (what.kind > TINH_BROADCAST || element_size(what.dtype) == 0)
     return refuse("there is no such one");
-  if (reduces && !is_reducible(what.dtype, what.reduction))
+  if (reduces && (what.reduction > TINH_REDUCE_MAX ||
+                  !is_reducible(what.dtype, what.reduction)))
     return refuse("elements of this type are not reduced so");
   if (what.wire != what.dtype && !(what.dtype == TINH_DTYPE_F32 &&
                                    what.wire == TINH_DTYPE_BF16 && reduces))

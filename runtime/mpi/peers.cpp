@@ -83,7 +83,8 @@ void Peers::poll(uint64_t started) {
 }
 
 void Peers::tell(const std::string &failure, int dead_rank) {
-  Message message = {};
+  // Never freed: a rank that is gone takes none, and MPI keeps what it sends.
+  Message &message = *new Message();
   message.kind = Message::failed;
   std::strncpy(message.text, failure.c_str(), sizeof message.text - 1);
   std::vector<MPI_Request> requests;
@@ -92,7 +93,6 @@ void Peers::tell(const std::string &failure, int dead_rank) {
         MPI_Isend(&message, sizeof message, MPI_BYTE, rank, 0, group.control,
                   &requests.emplace_back(MPI_REQUEST_NULL)) != MPI_SUCCESS)
       requests.pop_back();
-  // A rank that is gone takes none.
   for (auto end = Clock::now() + 1s; Clock::now() < end;) {
     bool all = true;
     for (MPI_Request &request : requests) {

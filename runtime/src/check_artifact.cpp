@@ -11,9 +11,9 @@
 //===----------------------------------------------------------------------===//
 #include "check_artifact.h"
 
+#include "collective_steps.h"
 #include "cuda/schedule.h"
 #include "step_buffers.h"
-#include "tinh/collectives.h"
 #include "tinh/runtime.h"
 
 #include <algorithm>
@@ -208,22 +208,6 @@ bool valid_variables(const tinh_artifact_t &artifact) {
                                     return b.first < a.second;
                                   }) != of_device.end();
       });
-}
-
-/// Whether some number of ranks can do it.
-bool valid_collective(const tinh_collective_desc_t &collective) {
-  bool is_reduction = collective.kind == TINH_ALL_REDUCE ||
-                      collective.kind == TINH_REDUCE_SCATTER;
-  bool is_for_a_number = collective.kind == TINH_ALL_GATHER ||
-                         collective.kind == TINH_REDUCE_SCATTER;
-  bool is_rounded = is_reduction && collective.dtype == TINH_DTYPE_F32 &&
-                    collective.wire == TINH_DTYPE_BF16;
-  return collective.kind <= TINH_BROADCAST &&
-         collective.reduction <= TINH_REDUCE_MAX &&
-         element_size(collective.dtype) != 0 &&
-         (collective.wire == collective.dtype || is_rounded) &&
-         (collective.num_ranks != 0 || !is_for_a_number) &&
-         collective_size(collective, 0) && collective_size(collective, 1);
 }
 
 /// Checks the steps of one function.

@@ -12,9 +12,13 @@
 #include "tinh/collectives.h"
 
 #include <atomic>
+#include <optional>
 #include <vector>
 
 namespace tinh::runtime {
+
+/// Whether some number of ranks can do it.
+bool valid_collective(const tinh_collective_desc_t &collective);
 
 /// Throws INVALID_ARGUMENT or INCOMPATIBLE if the function computes with other
 /// ranks, and these are not there (null) or of another number.
@@ -29,14 +33,16 @@ public:
       : collectives(collectives) {}
 
   void begin(const tinh_function_desc_t &function);
-  /// Nothing happens after a failure, so that the run comes to its end.
+  /// After a failure nothing is started any more, but what was is waited for,
+  /// as it may write to the run's memory; the run comes to its end.
   void execute(const tinh_step_t &step, uint32_t index, void *const *buffers);
   /// What has failed; null: nothing. It stays while the table is there.
   const char *failure() const { return failed.load(std::memory_order_acquire); }
 
 private:
   tinh_collectives_t *const collectives;
-  std::vector<uint64_t> tickets; ///< Of each step START.
+  /// Of each step START, once it has started something.
+  std::vector<std::optional<uint64_t>> tickets;
   std::atomic<const char *> failed{nullptr};
 };
 

@@ -123,7 +123,7 @@ private:
   void remove(Run &run);
   void cancel(Run &run);
 
-  bool mutates_state(const Run &run) const;
+  bool keeps_order(const Run &run) const;
   std::shared_ptr<Run> next_run();
   void start(Run &run);
   void execute_parts(Run &run);
@@ -218,7 +218,7 @@ private:
 
   // Of worker 0, whoever that is.
   uint32_t next_base = 0;
-  bool last_mutated = false;
+  bool last_ordered = false;   ///< keeps_order of the last run.
   bool leads_in_place = false; ///< By a thread that waits for its run.
 
   std::unique_ptr<ThreadPool> pool;

@@ -16,27 +16,29 @@
 
 namespace tinh::runtime {
 
-/// What a run leaves in its caller's memory, the caller orders.
-bool Executor::mutates_state(const Run &run) const {
-  return run.arguments.on_state &&
-         programs[run.function].function().mutates_state != 0;
+/// What a run leaves in its caller's memory, the caller orders; what other
+/// ranks compute with it, they order.
+bool Executor::keeps_order(const Run &run) const {
+  const Program &program = programs[run.function];
+  return program.computes_with_ranks() ||
+         (run.arguments.on_state && program.function().mutates_state != 0);
 }
 
-/// The first queued run that may start. One that mutates state neither
-/// overtakes nor is overtaken.
+/// The first queued run that may start. One that mutates state or computes with
+/// other ranks neither overtakes nor is overtaken.
 std::shared_ptr<Run> Executor::next_run() {
   if (free_arenas.empty())
     return nullptr;
   for (auto it = queue.begin(); it != queue.end(); ++it) {
-    bool mutates = mutates_state(**it);
-    if (mutates && it != queue.begin())
+    bool ordered = keeps_order(**it);
+    if (ordered && it != queue.begin())
       return nullptr;
     if ((*it)->num_pending == 0) {
       std::shared_ptr<Run> run = std::move(*it);
       queue.erase(it);
       return run;
     }
-    if (mutates)
+    if (ordered)
       return nullptr;
   }
   return nullptr;
@@ -44,7 +46,7 @@ std::shared_ptr<Run> Executor::next_run() {
 
 /// Gives `run` its place in the sequence of runs. Under the mutex.
 void Executor::start(Run &run) {
-  bool mutates = mutates_state(run);
+  bool ordered = keeps_order(run);
   run.state = Run::State::executing;
   run.number = num_started++;
   run.arena = free_arenas.back();
@@ -52,8 +54,8 @@ void Executor::start(Run &run) {
   run.base = next_base;
   if (run.arena->collectives)
     run.arena->collectives->begin(programs[run.function].function());
-  run.exclusive = mutates || last_mutated;
-  last_mutated = mutates;
+  run.exclusive = ordered || last_ordered;
+  last_ordered = ordered;
   leads_in_place = !run.completes_itself;
   run.num_unfinished.store(
       programs[run.function].num_parts(pool->num_workers()),

@@ -122,6 +122,9 @@ public:
   /// The index of the first instruction in a worker's list that belongs to
   /// `step` or a later one.
   static uint32_t index_at(const std::vector<Instruction> &list, uint32_t step);
+  /// Whether its runs are not to overtake one another: all ranks must start
+  /// their collectives in the same order.
+  bool computes_with_ranks() const { return has_collectives; }
   /// Throws INVALID_ARGUMENT or INCOMPATIBLE if there are not the ranks that it
   /// computes with, if with any.
   void require_ranks(const tinh_collectives_t *collectives) const;

@@ -211,7 +211,8 @@ class PredictorsTest(node_models.NodeTest):
         tokens = self.rng.integers(0, 4, (3, 12))
         grams = [(0,), (2,), (1, 3), (2, 2), (3, 0), (0, 1, 2)]
         columns = [4, 0, 1, 6, 2, 3]  # Column 5 is no n-gram's.
-        weights = self.random(7)
+        weights, of_columns = self.random(6), np.zeros(7, np.float32)
+        of_columns[columns] = weights
         counts = np.zeros((3, 7))
         for gram, column in zip(grams, columns):
             for distance in range(1, 2 if len(gram) == 1 else 4):
@@ -227,8 +228,8 @@ class PredictorsTest(node_models.NodeTest):
         model = node_models.Model()
         for mode, expected in (
             ("TF", counts),
-            ("IDF", (counts > 0) * weights),
-            ("TFIDF", counts * weights),
+            ("IDF", (counts > 0) * of_columns),
+            ("TFIDF", counts * of_columns),
         ):
             model.add("TfIdfVectorizer", [tokens], [expected], domain="", mode=mode,
                       weights=weights.tolist(), **attributes)  # fmt: skip

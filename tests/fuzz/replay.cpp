@@ -28,6 +28,10 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t *, size_t size, size_t) {
 
 static void replay(const std::filesystem::path &path) {
   std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    std::fprintf(stderr, "cannot read %s\n", path.c_str());
+    std::exit(EXIT_FAILURE);
+  }
   std::string content((std::istreambuf_iterator<char>(file)), {});
   // Told first: a crash is the input's that was named last.
   std::fprintf(stderr, "%s\n", path.c_str());

@@ -29,10 +29,13 @@ using namespace tinh::tools;
 
 static LogicalResult exportModel(const CompileJob &job,
                                  const Arguments &arguments,
+                                 Interruption *interruption,
                                  MLIRContext &context) {
+  ImportOptions importing = job.importing;
+  importing.interruption = interruption;
   OwningOpRef<ModuleOp> module =
-      readModel(job.model, job.importing, job.from, context);
-  if (!module)
+      readModel(job.model, importing, job.from, context);
+  if (!module || isRequested(interruption))
     return failure();
   auto write = arguments.emit == "onnx" ? exportOnnx : exportJson;
   return write(*module, job.output, {arguments.compile.phases.modelDirectory});
@@ -68,8 +71,10 @@ static ExitCode compile(const CompileJob &job, const Arguments &arguments,
   CompileStatus status =
       isFormat(arguments.emit)
           ? watchCompilation(job, options, context,
-                             [&](const CompileOptions &) {
-                               return exportModel(job, arguments, context);
+                             [&](const CompileOptions &watched) {
+                               return exportModel(job, arguments,
+                                                  watched.phases.interruption,
+                                                  context);
                              })
           : compileFile(job, options, context, report);
   progress.erase();

@@ -260,7 +260,7 @@ bool GraphImporter::build() {
     if (!buildKnown(node)) {
       built = false;
       unknown.insert_range(node.proto->output());
-      builder.forgetConstants();
+      builder.forgetValues();
     }
     found[node.position] = std::exchange(problems, {});
   }

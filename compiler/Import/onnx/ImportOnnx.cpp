@@ -208,6 +208,8 @@ OwningOpRef<ModuleOp> ModelImporter::build(ArrayRef<Input> inputs) {
   builder.setLocation(loc);
   builder.setInterruption(options.interruption);
   Opsets opsets = readOpsets(model.opset_import());
+  if (model.ir_version() < 3 && opsets.empty())
+    opsets[""] = 1; // Before there was a field for it.
   GraphImporter importer(model, model.graph(), opsets, file, builder);
   SmallVector<Attribute> inputAttributes;
   for (const Input &input : inputs) {

@@ -25,10 +25,19 @@ Value secondOperand(NodeBuilder &b) {
   Value x = b.input(0), y = b.input(1);
   if (!x || !y || b.opset() >= 7 || !b.node.domain().empty())
     return y;
-  if (b.intAttribute("broadcast", 0) == 0 && b.shape(x) != b.shape(y))
+  if (b.shape(x) == b.shape(y))
+    return y;
+  if (b.intAttribute("broadcast", 0) == 0)
     return b.fail("the shapes " + formatShape(b.shape(x)) + " and " +
                   formatShape(b.shape(y)) +
                   " differ, and there is no attribute broadcast = 1");
+  if (b.type(y).getNumElements() == 1)
+    return b.reshape(y, {});
+  if (b.rank(y) > b.rank(x))
+    return b.fail(
+        formatShape(b.shape(y)) + " does not fit into " +
+        formatShape(b.shape(x)) +
+        "; in operator sets before 7 the second operand is broadcast");
   if (!b.hasAttribute("axis"))
     return y;
   auto axis = b.axis(b.intAttribute("axis", 0), b.rank(x));
@@ -205,13 +214,10 @@ struct DropoutMode {
 
 /// Nothing, with an error, if that is not known.
 std::optional<DropoutMode> dropoutMode(NodeBuilder &b) {
-  if (b.opset() < 7 && !b.intAttribute("is_test", 0) && !b.file.isTrained) {
-    b.fail("is_test = 0 is not supported in a model that is only run; export "
-           "it in its evaluation form, or compile it with --train");
-    return std::nullopt;
-  }
   if (b.opset() < 12)
-    return DropoutMode{b.floatAttribute("ratio", 0.5), false};
+    return DropoutMode{b.floatAttribute("ratio", 0.5),
+                       b.opset() < 7 && !b.intAttribute("is_test", 0) &&
+                           !b.file.isTrained};
   std::optional<double> ratio = 0.5;
   if (b.has(1) && !b.has(2) && !b.file.isTrained &&
       !b.graph.constantOf(b.input(1)))
@@ -236,7 +242,8 @@ Results dropInRuns(NodeBuilder &b, double ratio) {
   Value kept = b.compare(graph::ComparePredicate::GreaterEqual, u,
                          b.scalarLike(u, ratio));
   Value scaled = b.mul(x, b.scalarLike(x, ratio < 1 ? 1 / (1 - ratio) : 0));
-  return {b.where(kept, scaled, b.scalarLike(x, 0)), kept};
+  return {b.where(kept, scaled, b.scalarLike(x, 0)),
+          b.opset() < 10 ? b.cast(kept, b.element(x)) : kept};
 }
 
 /// The mask says what is kept: all in inference. Who wants it gets what ones

@@ -90,10 +90,10 @@ Results batchNorm(NodeBuilder &b) {
   Value x = b.input(0);
   bool training = b.opset() < 7 ? !b.intAttribute("is_test", 0)
                                 : b.intAttribute("training_mode", 0);
-  if (training && !b.file.isTrained)
-    return batchNormInTraining(b);
   if (b.opset() < 9 && b.intAttribute("spatial", 1) == 0)
     return {b.fail("spatial = 0 is not supported")};
+  if (training && !b.file.isTrained)
+    return batchNormInTraining(b);
   if (b.refuseOutputs(training ? 3 : 1))
     return {Value()};
   SmallVector<Value> operands = {x};

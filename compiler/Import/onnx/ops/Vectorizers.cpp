@@ -138,7 +138,8 @@ Value inColumns(NodeBuilder &b, ArrayRef<Value> counts,
       {b.attr("kind", kind), b.attr("axis", int64_t(1))});
 }
 
-/// What a count is worth. As in ONNX Runtime, a weight is that of a column.
+/// What a count is worth: the weights are those of n-grams, as the pool has
+/// them.
 Value weigh(NodeBuilder &b, const Vectorizer &v, Value counts) {
   std::string mode = b.stringAttribute("mode", "");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
@@ -151,10 +152,13 @@ Value weigh(NodeBuilder &b, const Vectorizer &v, Value counts) {
                b.element(counts));
   if (mode == "TF" || v.weights.empty())
     return counts;
-  if (static_cast<int64_t>(v.weights.size()) != width)
-    return b.fail("attribute weights: expected " + Twine(width) + ", found " +
-                  Twine(v.weights.size()));
-  return b.mul(counts, b.constantFloats(b.element(counts), width, v.weights));
+  if (v.weights.size() != v.columns.size())
+    return b.fail("attribute weights: expected " + Twine(v.columns.size()) +
+                  ", one for each n-gram, found " + Twine(v.weights.size()));
+  SmallVector<double> weights(width, 0);
+  for (auto [column, weight] : llvm::zip_equal(v.columns, v.weights))
+    weights[column] = weight;
+  return b.mul(counts, b.constantFloats(b.element(counts), width, weights));
 }
 
 Results tfIdfVectorizer(NodeBuilder &b) {
