@@ -105,9 +105,38 @@ static bool isNotNegative(const std::optional<DenseElementsAttr> &constant) {
                                   [](double x) { return x >= 0; });
 }
 
-/// Whether the largest operands give the largest result of an op on numbers
-/// that are not negative. Which operands are constants is known.
+/// Whether what is made of sizes and constants has no negative number.
+bool GraphBuilder::isNeverNegative(Value value, unsigned depth) {
+  constexpr unsigned kMaxDepth = 64;
+  if (auto constant = constantOf(value))
+    return isNotNegative(constant);
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > kMaxDepth)
+    return false;
+  if (isa<graph::DimensionSizeOp>(op))
+    return true;
+  auto isOf = [&](Value operand) {
+    return isNeverNegative(operand, depth + 1);
+  };
+  if (isa<graph::MaxOp>(op))
+    return llvm::any_of(op->getOperands(), isOf);
+  if (isa<graph::GatherOp, graph::GatherElementsOp, graph::GatherNdOp>(op))
+    return isOf(op->getOperand(0));
+  return isa<graph::ReshapeOp, graph::BroadcastOp, graph::ConcatOp,
+             graph::SliceOp, graph::TransposeOp, graph::CastOp, graph::FloorOp,
+             graph::CeilOp, graph::SqrtOp, graph::AddOp, graph::MulOp,
+             graph::DivOp, graph::MinOp, graph::ReduceOp, graph::CumsumOp>(
+             op) &&
+         llvm::all_of(op->getOperands(), isOf);
+}
+
+/// Whether the largest operands give the largest result of an op. Which
+/// operands are constants is known.
 bool GraphBuilder::isMonotone(Operation *op) {
+  auto areNeverNegative = [&] {
+    return llvm::all_of(op->getOperands(),
+                        [&](Value value) { return isNeverNegative(value, 0); });
+  };
   auto constantOperand = [&](unsigned i) {
     return constantOf(op->getOperand(i));
   };
@@ -115,11 +144,14 @@ bool GraphBuilder::isMonotone(Operation *op) {
       .Case<graph::ReshapeOp, graph::BroadcastOp, graph::ConcatOp,
             graph::SliceOp, graph::TransposeOp, graph::CastOp, graph::FloorOp,
             graph::CeilOp, graph::SqrtOp, graph::AddOp, graph::MaxOp,
-            graph::MinOp, graph::ReduceOp, graph::CumsumOp, graph::MulOp>(
-          [](auto) { return true; })
+            graph::MinOp>([](auto) { return true; })
+      .Case<graph::ReduceOp, graph::CumsumOp, graph::MulOp>(
+          [&](auto) { return areNeverNegative(); })
+      .Case([&](graph::DivOp) {
+        return constantOperand(1).has_value() && areNeverNegative();
+      })
       .Case<graph::GatherOp, graph::GatherElementsOp, graph::GatherNdOp,
             graph::SubOp>([&](auto) { return constantOperand(1).has_value(); })
-      .Case([&](graph::DivOp) { return isNotNegative(constantOperand(1)); })
       .Default([](Operation *) { return false; });
 }
 

@@ -147,6 +147,7 @@ private:
                                                   unsigned depth);
   std::optional<mlir::DenseElementsAttr> read(graph::ExternalAttr external);
   void propagateBounded(mlir::Operation *op);
+  bool isNeverNegative(mlir::Value value, unsigned depth);
   bool isMonotone(mlir::Operation *op);
   std::optional<mlir::DenseElementsAttr> boundOf(mlir::Value value,
                                                  unsigned depth);

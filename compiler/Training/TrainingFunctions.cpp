@@ -367,6 +367,11 @@ void TrainingBuilder::findVariables() {
 }
 
 LogicalResult TrainingBuilder::run() {
+  for (unsigned i = 0; i < main.getNumResults(); ++i)
+    if (main.getResultAttr(i, graph::names::kSizes))
+      return main.emitError() << "the run decides the size of output "
+                              << main.getResultAttr(i, graph::names::kName)
+                              << "; such models are run, not trained";
   findVariables();
   if (main.getNumResults() == 0 ||
       !gradients::isDifferentiable(main.getResultTypes()[0]))

@@ -45,11 +45,36 @@ Value SizeRules::compact(Value x, const ReshapedRun &run) {
   return reshape(gather(reshape(x, flat), index, run.fromBegin), shape);
 }
 
-/// Dimensions are merged into one, or one becomes several, of which the first
-/// takes up the size.
+/// How many rows of `inner` elements a merged size counts; null if it is none.
+static Value countRows(Value size, int64_t inner) {
+  auto product = size.getDefiningOp<MulOp>();
+  DenseIntElementsAttr elements;
+  if (!product || !matchPattern(product.getB(), m_Constant(&elements)) ||
+      *elements.getValues<int64_t>().begin() != inner)
+    return {};
+  return product.getA();
+}
+
+/// A dimension becomes several: those that it was merged of, as far as is
+/// known. Of others nothing says which of them takes up the size.
+void SizeRules::divideRun(ReshapeOp op, const ReshapedRun &run) {
+  Value size = sizes.get(op.getX(), run.fromBegin);
+  int64_t inner = 1;
+  for (int64_t d = run.toBegin + 1; d < run.toEnd; ++d)
+    inner *= extent(op.getY(), d);
+  Value rows = !size || inner == 1 ? size : countRows(size, inner);
+  if (!rows)
+    return;
+  handle(0, run.fromBegin);
+  sizes.set(op.getY(), run.toBegin, rows);
+}
+
+/// Dimensions are merged into one.
 void SizeRules::reshapeRun(ReshapeOp op, const ReshapedRun &run) {
   if (run.toEnd - run.toBegin > 1 && run.fromEnd - run.fromBegin > 1)
     return;
+  if (run.toEnd - run.toBegin > 1)
+    return divideRun(op, run);
   Value x = op.getX();
   Value elements;
   bool isInner = false;
@@ -70,13 +95,9 @@ void SizeRules::reshapeRun(ReshapeOp op, const ReshapedRun &run) {
     sizes.copy(x, compacted);
     op.getXMutable().assign(compacted);
   }
-  if (whole != 1)
-    elements = MulOp::create(b, elements, count(whole));
-  int64_t inner = 1;
-  for (int64_t d = run.toBegin + 1; d < run.toEnd; ++d)
-    inner *= extent(op.getY(), d);
-  if (inner != 1)
-    elements = DivOp::create(b, elements, count(inner));
+  if (whole != 1) // Rows come first, as countRows expects them.
+    elements = isInner ? MulOp::create(b, count(whole), elements)
+                       : MulOp::create(b, elements, count(whole));
   sizes.set(op.getY(), run.toBegin, elements);
 }
 

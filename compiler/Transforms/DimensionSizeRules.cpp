@@ -98,10 +98,12 @@ void SizeRules::reduce(ReduceOp op) {
   for (int64_t axis : op.getAxes())
     whole *= sizes.get(op.getX(), axis) ? 1 : extent(op.getX(), axis);
   Value number = MulOp::create(b, elements, count(whole));
-  Value sum = ReduceOp::create(b, ReduceKind::Sum, op.getX(), op.getAxes(),
-                               op.getKeepdims());
-  replacement =
-      DivOp::create(b, sum, castTo(number, tensorType(sum).getElementType()));
+  // A count may be beyond floats of 16 bits.
+  Type element = tensorType(op.getX()).getElementType();
+  Type wide = element.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : element;
+  Value sum = ReduceOp::create(b, ReduceKind::Sum, castTo(op.getX(), wide),
+                               op.getAxes(), op.getKeepdims());
+  replacement = castTo(DivOp::create(b, sum, castTo(number, wide)), element);
 }
 
 /// The mean of the squared distances from the mean.

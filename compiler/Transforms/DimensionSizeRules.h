@@ -131,6 +131,7 @@ private:
   void cumsum(graph::CumsumOp op);
   void matmul(graph::MatmulOp op);
   void reshape(graph::ReshapeOp op);
+  void divideRun(graph::ReshapeOp op, const graph::ReshapedRun &run);
   void reshapeRun(graph::ReshapeOp op, const graph::ReshapedRun &run);
   mlir::Value compact(mlir::Value x, const graph::ReshapedRun &run);
   void concat(graph::ConcatOp op);

@@ -213,9 +213,13 @@ std::optional<Sources> dimensionSources(Operation *op) {
       .Case<ConstantOp, IotaOp, DimensionSizeOp>(
           [](auto op) { return Builder(op); })
       .Case<SetDimensionSizeOp, StopGradientOp, DropoutOp, SoftmaxOp,
-            LogSoftmaxOp, CumsumOp, LayerNormOp, BatchNormOp, LrnOp, ScatterOp,
-            ScatterElementsOp, ScatterNdOp>(
-          [](auto op) { return Builder(op).addAll(0); })
+            LogSoftmaxOp, CumsumOp, BatchNormOp, ScatterOp, ScatterElementsOp,
+            ScatterNdOp>([](auto op) { return Builder(op).addAll(0); })
+      // Not those that it normalises over.
+      .Case([](LayerNormOp op) {
+        return Builder(op).addRange(0, 0, 0,
+                                    static_cast<int64_t>(op.getAxis()));
+      })
       .Case([](BroadcastOp op) { return Builder(op).addBroadcast(0); })
       .Case([](TransposeOp op) { return ofTranspose(op); })
       .Case([](ReshapeOp op) { return ofReshape(op); })

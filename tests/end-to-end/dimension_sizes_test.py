@@ -127,6 +127,62 @@ class DimensionSizesTest(tool_test.ToolTest):
         inputs = [{"x": x, "c": np.arange(8) % k == 1} for k in (2, 3, 7)]
         self.run_model(nodes, inputs, outputs, constants)
 
+    def test_first_of_many(self):
+        nodes = [
+            node("Compress", "x c", "some", axis=0),
+            node("TopK", "some k", "values indices"),
+        ]
+        chosen = np.arange(1024) % 2 == 1
+        inputs = [{"x": self.numbers(1024, seed=k), "c": chosen} for k in (1, 2)]
+        outputs = {"values": FLOAT, "indices": INT}
+        self.run_model(nodes, inputs, outputs, {"k": np.array([100])})
+
+    def test_rows_are_merged_and_divided(self):
+        nodes = [
+            node("Compress", "x c", "rows", axis=0),
+            node("Reshape", "rows flat", "all"),
+            node("Relu", "all", "positive"),
+            node("Reshape", "positive shape", "y"),
+            node("LayerNormalization", "rows scale", "norm", axis=-1),
+            node("Unsqueeze", "count zero", "counts"),
+            node("Size", "rows", "count"),
+        ]
+        constants = {
+            "flat": np.array([-1]),
+            "shape": np.array([-1, 3]),
+            "zero": np.array([0]),
+            "scale": np.ones(3, np.float32),
+        }
+        inputs = [{"x": self.numbers(8, 3), "c": np.arange(8) % k == 1} for k in (2, 7)]
+        outputs = {"y": FLOAT, "norm": FLOAT, "counts": INT}
+        self.run_model(nodes, inputs, outputs, constants)
+
+    def test_refused(self):
+        """What would have to know where padding begins, and has no rule for it."""
+        cases = [
+            (node("Reshape", "rows two", "y"), "the run decides the size"),
+            (node("Split", "rows", "y z", axis=0, num_outputs=2), "of input"),
+            (node("LayerNormalization", "columns scale", "y"), "the run decides"),
+            (node("LRN", "images", "y", size=3), "of input"),
+            (node("EyeLike", "rows", "y"), "of input"),
+        ]
+        for last, message in cases:
+            nodes = [
+                node("Compress", "x c", "rows", axis=0),
+                node("Transpose", "rows", "columns", perm=[1, 0]),
+                node("Unsqueeze", "rows axes", "images"),
+                last,
+            ]
+            constants = {
+                "two": np.array([2, -1, 3]),
+                "scale": np.ones(1, np.float32),
+                "axes": np.array([0, 3]),
+            }
+            inputs = [{"x": self.numbers(8, 3), "c": np.arange(8) % 2 == 1}]
+            with self.subTest(op=last.op_type):
+                with self.assertRaisesRegex(AssertionError, message):
+                    self.run_model(nodes, inputs, {"y": FLOAT}, constants)
+
     def test_shapes_of_sizes(self):
         nodes = [
             node("NonZero", "x", "found"),

@@ -208,6 +208,9 @@ Value topK(GraphOps &b, Value x, int64_t axis, int64_t count, bool largest) {
   Value rows = order.withoutNan(isLast ? x : b.transpose(x, permutation));
   if (!rows)
     return {};
+  // What is used is a part of each block, too.
+  if (b.graph.isBounded(x, axis))
+    rows = fillPadding(b, rows, order.last(b.element(x)));
   Value indices = takeFirst(order, rows, count);
   return isLast ? indices : b.transpose(indices, permutation);
 }

@@ -287,6 +287,30 @@ bool GraphImporter::buildKnown(const Node &node) {
   return !isListed && buildNode(node);
 }
 
+/// That the op takes inputs of which the run decides the size of a dimension,
+/// if there are any.
+bool GraphImporter::checkSizes(NodeBuilder &b) {
+  // Softmax has one dimension of several before operator set 13, and indices
+  // of pools are those of the whole input.
+  bool takes =
+      takesSizes(b.node.domain(), b.op()) ||
+      (b.opset() >= 13 && (b.op() == "Softmax" || b.op() == "LogSoftmax")) ||
+      (b.op() == "MaxPool" && b.numOutputs() == 1) ||
+      (b.op() == "Dropout" && b.numOutputs() == 1);
+  for (int i = 0; i < b.numInputs() && !takes; ++i) {
+    if (!b.has(i) || findSequence(b.node.proto->input(i)))
+      continue;
+    Value value = b.input(i);
+    for (int64_t d = 0; value && d < NodeBuilder::rank(value); ++d)
+      if (builder.isBounded(value, d))
+        return fail(b.node, "the run decides the size of dimension " +
+                                Twine(d) + " of input \"" +
+                                b.node.proto->input(i) +
+                                "\", which is not supported for this op");
+  }
+  return true;
+}
+
 bool GraphImporter::buildNode(const Node &node) {
   builder.setLocation(
       NameLoc::get(StringAttr::get(builder.context(), node.name)));
@@ -307,7 +331,7 @@ bool GraphImporter::buildNode(const Node &node) {
   } else {
     const OpEntry *entry =
         findOp(node.domain(), node.proto->op_type(), node.opset());
-    if (!checkInputs(nodeBuilder, *entry))
+    if (!checkInputs(nodeBuilder, *entry) || !checkSizes(nodeBuilder))
       return false;
     results = entry->build(nodeBuilder);
   }

@@ -75,6 +75,7 @@ Value countingRange(NodeBuilder &b) {
   Value count = b.reshape(limit, {});
   if (*start != 0)
     count = b.sub(count, b.scalar(b.element(limit), *start));
+  count = b.max(count, b.scalar(b.element(limit), 0));
   return b.setDimensionSize(b.iota(bound - *start, *start), 0, count);
 }
 

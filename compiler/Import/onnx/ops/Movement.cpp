@@ -189,9 +189,10 @@ Value sliceBounded(NodeBuilder &b, Value x, int64_t axis, Span span,
   Value count = b.max(b.sub(last, first), b.scalar(i64, 0));
   // How many elements there are at most.
   int64_t most = extent;
-  if (span.start >= 0)
+  if (span.start >= 0) // An end that the run decides may count from the size.
     most = std::max<int64_t>(
-        std::min(extent, span.end < 0 ? extent : span.end) - span.start, 0);
+        std::min(extent, end || span.end < 0 ? extent : span.end) - span.start,
+        0);
   else
     most = span.start < -extent ? extent : -span.start;
   Value y = span.start == 0 ? b.sliceAxis(x, axis, 0, most)

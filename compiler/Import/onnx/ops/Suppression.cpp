@@ -175,7 +175,12 @@ Value Suppression::scan() {
           : b.compare(Predicate::Equal, scores, scores),
       b.scalar(raw.getI1Type(), 0));
   Value begins = b.reduce(Kind::Max, left, {0, 1, 2}, /*keepdims=*/false);
-  filledScores = fillPadding(b, scores, b.scalarLike(scores, 0));
+  // Boxes that are not left are behind those of the least score.
+  auto element = cast<FloatType>(b.element(scores));
+  double least =
+      -APFloat::getLargest(element.getFloatSemantics()).convertToDouble();
+  filledScores = b.max(fillPadding(b, scores, b.scalarLike(scores, 0)),
+                       b.scalarLike(scores, least));
   if (b.failed())
     return {};
   Region body;
