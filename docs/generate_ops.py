@@ -43,7 +43,8 @@ how deep functions and graphs may lie within each other.
 `graph.while`. Both branches of an `If` give tensors of the same ranks, unless its
 condition is known: then that branch takes its place; where their extents differ, the
 run decides which. What a loop carries keeps
-its shape. A `Loop` that stacks rows and whose trip count is no constant, or that a
+its shape, but sequences: a loop over these becomes its iterations, whose number has
+to be known. A `Loop` that stacks rows and whose trip count is no constant, or that a
 condition may end, makes as many rows as the model declares for its output, and
 runs no longer, of which a warning tells where the trip count is known to be larger;
 rows that it does not make are zeros. Where the model declares none, the run decides
@@ -69,6 +70,14 @@ A Cast to them keeps the lowest bits, a QuantizeLinear limits. Those of `FLOAT8E
 `FLOAT8E4M3FNUZ`, `FLOAT8E5M2`, `FLOAT8E5M2FNUZ`, `FLOAT8E8M0` and `FLOAT4E2M1`, which
 has a byte for each at inputs and outputs, are moved and converted, by Cast, CastLike,
 QuantizeLinear and DequantizeLinear; what would compute with them is refused.
+
+A sequence is known tensor by tensor, and an optional by whether it has something: what
+is done with them is done at import. As an input, a sequence `x` has the length that
+`--length x=3` gives it, and is the inputs `x.0`, `x.1` and `x.2`, whose shapes are those
+that the model declares or `--shape` gives, to `x` for all or to `x.1` for one. An optional
+input is there with `--length x=1`, or as many as an optional sequence has, and is not with
+`--length x=absent`. As an output, a sequence `y` of so many tensors is the outputs `y.0`,
+`y.1` and so on; an optional that has nothing is none.
 
 Random numbers follow from a node's `seed` or, without one, from its name: they are
 the same in each run, on each machine and in each iteration of a loop. They are other

@@ -64,9 +64,10 @@ LogicalResult applyInputOptions(ModuleOp module, const ImportOptions &options) {
     auto name = main.getArgAttrOfType<StringAttr>(i, graph::names::kName);
     names.push_back(name ? name.getValue() : "");
   }
-  auto unknown = describeUnknownInputs(options, names);
-  if (!unknown.empty())
-    return module.emitError() << unknown.front();
+  auto wrong = describeUnknownInputs(options, names);
+  llvm::append_range(wrong, describeLengthsOfTensors(options, names));
+  if (!wrong.empty())
+    return module.emitError() << wrong.front();
   for (size_t i = names.size(); i-- > 0;) {
     auto type = dyn_cast<RankedTensorType>(main.getArgumentTypes()[i]);
     auto shape = options.shapes.find(names[i]);

@@ -48,6 +48,10 @@ struct ImportOptions {
   /// Elements, by input name, of inputs that become constants: one for all or a
   /// list, as in "16000", "true" or "0.5,-inf" (--input-value NAME=VALUE).
   llvm::StringMap<std::string> inputValues;
+  /// How many tensors inputs have that are sequences (--length NAME=3); of an
+  /// optional one, 1 or 0: whether it is there, or kAbsent.
+  llvm::StringMap<int64_t> lengths;
+  static constexpr int64_t kAbsent = -1;
   /// Not null: the model is to be trained. Nodes are then imported in the form
   /// that they have in inference, of which compiler/Training makes the other.
   TrainingInfo *training = nullptr;

@@ -33,13 +33,15 @@ std::string suggest(StringRef name, ArrayRef<StringRef> names) {
 }
 
 std::vector<std::string> describeUnknownInputs(const ImportOptions &options,
-                                               ArrayRef<StringRef> inputs) {
+                                               ArrayRef<StringRef> inputs,
+                                               const StringSet<> &elements) {
   std::vector<std::string> sentences;
-  auto check = [&](StringRef what, const auto &given) {
+  auto check = [&](StringRef what, const auto &given,
+                   const StringSet<> &others) {
     SmallVector<StringRef> names(given.keys());
     llvm::sort(names); // The order of a hash table is none.
     for (StringRef name : names) {
-      if (llvm::is_contained(inputs, name))
+      if (llvm::is_contained(inputs, name) || others.contains(name))
         continue;
       std::string list;
       for (StringRef input : inputs)
@@ -52,8 +54,19 @@ std::vector<std::string> describeUnknownInputs(const ImportOptions &options,
               .str());
     }
   };
-  check("a shape", options.shapes);
-  check("a value", options.inputValues);
+  check("a length", options.lengths, {});
+  check("a shape", options.shapes, elements);
+  check("a value", options.inputValues, elements);
+  return sentences;
+}
+
+std::vector<std::string> describeLengthsOfTensors(const ImportOptions &options,
+                                                  ArrayRef<StringRef> inputs) {
+  std::vector<std::string> sentences;
+  for (StringRef input : inputs)
+    if (options.lengths.contains(input))
+      sentences.push_back(
+          ("input \"" + input + "\": " + kLengthOfTensor).str());
   return sentences;
 }
 

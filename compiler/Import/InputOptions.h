@@ -10,17 +10,31 @@
 
 #include "compiler/Import/Import.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace tinh {
 
 /// "; did you mean "conv"?" if one of the names is nearly `name`, else nothing.
 std::string suggest(llvm::StringRef name,
                     llvm::ArrayRef<llvm::StringRef> names);
 
-/// A sentence for each name that shapes or values are given for and that is
-/// none of the model's inputs.
+/// A sentence for each name that lengths, shapes or values are given for and
+/// that is none of the model's inputs. Shapes and values may be those of
+/// `elements` of its sequences.
 std::vector<std::string>
 describeUnknownInputs(const ImportOptions &options,
-                      llvm::ArrayRef<llvm::StringRef> inputs);
+                      llvm::ArrayRef<llvm::StringRef> inputs,
+                      const llvm::StringSet<> &elements = {});
+
+/// What is wrong with a length that is given for a tensor.
+inline constexpr llvm::StringLiteral kLengthOfTensor =
+    "a length was given for a tensor; its shape is given by --shape";
+
+/// A sentence for each of these inputs, all of them tensors, that a length is
+/// given for.
+std::vector<std::string>
+describeLengthsOfTensors(const ImportOptions &options,
+                         llvm::ArrayRef<llvm::StringRef> inputs);
 
 /// The elements that the options give in place of an input of this type. Null
 /// if they give none or, with the reason in `error`, none that fit.

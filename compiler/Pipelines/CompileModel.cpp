@@ -76,6 +76,8 @@ CompileStatus compile(const CompileRequest &request,
     job.importing.shapes[name].assign(shape.begin(), shape.end());
   for (const auto &[name, value] : request.inputValues)
     job.importing.inputValues[name] = value;
+  for (const auto &[name, length] : request.lengths)
+    job.importing.lengths[name] = length;
   CompileOptions options = convert(request);
   TrainingInfo info;
   if (const auto &training = request.training) {

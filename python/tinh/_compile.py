@@ -58,6 +58,8 @@ def compile(
         shapes: {name: shape} for inputs whose shape the model leaves open.
         input_values: {name: value} for inputs that become constants: numbers
         or arrays.
+        lengths: {name: count} for inputs that are sequences, each of whose
+        tensors is an input "name.0", "name.1" …; 1 or 0 for optional ones.
         precision ("f32", "bf16", "f16"), keep_f32, winograd ("off",
         "accurate", "fast"), math ("accurate", "fast"), memory_budget, plans,
         tune (seconds), time_limit (seconds; none if not given), memory_limit

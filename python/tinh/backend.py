@@ -5,10 +5,11 @@ its scoreboard of backends call.
     runner = onnx.backend.test.BackendTest(tinh.backend, __name__)
     globals().update(runner.test_cases)
 
-prepare compiles a model. What its file leaves to a run, open shapes and inputs
-that shapes depend on, is settled by the inputs of each run: the model is compiled
-once for each. Needs the packages onnx and, for types that NumPy does not have,
-ml_dtypes.
+prepare compiles a model. What its file leaves to a run, open shapes, lengths of
+sequences and inputs that shapes depend on, is settled by the inputs of each run:
+the model is compiled once for each. A sequence is a list of arrays, and an optional
+that has nothing is None. Needs the packages onnx and, for types that NumPy does not
+have, ml_dtypes.
 """
 
 from __future__ import annotations
@@ -41,10 +42,19 @@ class Unsupported(CompileError, BackendIsNotSupposedToImplementIt):
     """A model that the compiler refuses, in its words; the runner skips it."""
 
 
+# An input or output: an array, those of a sequence or, of an optional, None.
+Value = np.ndarray | list[np.ndarray] | None
+
+
+def _held(type: onnx.TypeProto) -> onnx.TypeProto:
+    """The type of what an optional has; others are their own."""
+    return type.optional_type.elem_type if type.HasField("optional_type") else type
+
+
 def _is_open(value: onnx.ValueInfoProto) -> bool:
-    """Whether a tensor's shape is left to a run; sequences have none."""
+    """Whether shapes, or what there is at all, are left to a run."""
     if not value.type.HasField("tensor_type"):
-        return False
+        return True
     tensor = value.type.tensor_type
     return not tensor.HasField("shape") or not all(
         dim.HasField("dim_value") for dim in tensor.shape.dim
@@ -68,12 +78,70 @@ def _array(value: Any) -> np.ndarray:
     return array.astype(_BYTES.get(array.dtype.name, array.dtype), copy=False)
 
 
+def _input(value: Any, info: onnx.ValueInfoProto) -> Value:
+    if value is None and info.type.HasField("optional_type"):
+        return None
+    if _held(info.type).HasField("sequence_type"):
+        return [_array(x) for x in value]
+    return _array(value)
+
+
+def _tensors_of(name: str, value: Value) -> dict[str, np.ndarray]:
+    """What a compiled model has in place of a value."""
+    if value is None:
+        return {}
+    if isinstance(value, list):
+        return {f"{name}.{i}": x for i, x in enumerate(value)}
+    return {name: value}
+
+
+def _length(value: Value) -> int:
+    """As the compiler has lengths: -1 of an optional that has nothing."""
+    if value is None:
+        return -1
+    return len(value) if isinstance(value, list) else 1
+
+
 def _declared(array: np.ndarray, value: onnx.ValueInfoProto) -> np.ndarray:
-    """An output with the type that the model declares."""
-    element = value.type.tensor_type.elem_type
+    """A tensor of an output with the type that the model declares."""
+    held = _held(value.type)
+    if held.HasField("sequence_type"):
+        held = held.sequence_type.elem_type
+    element = held.tensor_type.elem_type
     if element == onnx.TensorProto.UNDEFINED:
         return array
     return array.astype(tensor_dtype_to_np_dtype(element), copy=False)
+
+
+def _output(value: onnx.ValueInfoProto, found: Mapping[str, np.ndarray]) -> Value:
+    """An output of the model, of those of the compiled one."""
+    if value.name in found:
+        return _declared(found[value.name], value)
+    elements: list[np.ndarray] = []
+    while (name := f"{value.name}.{len(elements)}") in found:
+        elements.append(_declared(found[name], value))
+    return None if not elements and value.type.HasField("optional_type") else elements
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether an input of a node is one, which nothing else says of it."""
+    return (
+        isinstance(value, list)
+        and len(value) > 0
+        and all(isinstance(x, np.ndarray) for x in value)
+    )
+
+
+def _value_info(name: str, value: Value) -> onnx.ValueInfoProto:
+    """How a model declares an input of these tensors."""
+    first = value[0] if isinstance(value, list) else value
+    element = onnx.helper.np_dtype_to_tensor_dtype(first.dtype)
+    if not isinstance(value, list):
+        return onnx.helper.make_tensor_value_info(name, element, value.shape)
+    tensor = onnx.helper.make_tensor_type_proto(element, None)
+    return onnx.helper.make_value_info(
+        name, onnx.helper.make_sequence_type_proto(tensor)
+    )
 
 
 class PreparedModel(base.BackendRep):
@@ -85,7 +153,11 @@ class PreparedModel(base.BackendRep):
         filled = {tensor.name for tensor in model.graph.initializer}
         self._inputs = [v for v in model.graph.input if v.name not in filled]
         self._open = {value.name for value in self._inputs if _is_open(value)}
-        # Inputs whose elements the compiler has to know.
+        # Those that have lengths: sequences and optionals.
+        self._lengths = {
+            v.name for v in self._inputs if not v.type.HasField("tensor_type")
+        }
+        # Tensors whose elements the compiler has to know.
         self._constants: list[str] = []
         self._compiled: dict[tuple, Model] = {}
         if not self._open:
@@ -96,21 +168,27 @@ class PreparedModel(base.BackendRep):
                     raise
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple:
-        """The outputs, as arrays, by position or by name."""
+        """The outputs, as arrays and lists of them, by position or by name."""
         given = self._by_name(inputs)
         compiled = self._specialise(given)
+        tensors = self._tensors(given)
         results = compiled(
-            **{name: x for name, x in given.items() if name not in self._constants}
+            **{name: x for name, x in tensors.items() if name not in self._constants}
         )
-        outputs = self._model.graph.output
-        if len(outputs) == 1:
+        if len(compiled.outputs) == 1:
             results = (results,)
+        found = {info.name: x for info, x in zip(compiled.outputs, results)}
+        outputs = self._model.graph.output
         names = [value.name for value in outputs]
         return base.namedtupledict("Outputs", names)(
-            *(_declared(x, value) for x, value in zip(results, outputs))
+            *(_output(value, found) for value in outputs)
         )
 
-    def _by_name(self, inputs: Any) -> dict[str, np.ndarray]:
+    @staticmethod
+    def _tensors(given: Mapping[str, Value]) -> dict[str, np.ndarray]:
+        return {k: x for n in given for k, x in _tensors_of(n, given[n]).items()}
+
+    def _by_name(self, inputs: Any) -> dict[str, Value]:
         names = [value.name for value in self._inputs]
         if not isinstance(inputs, Mapping):
             if not isinstance(inputs, (list, tuple)):
@@ -121,20 +199,28 @@ class PreparedModel(base.BackendRep):
                     f"found {len(inputs)}"
                 )
             inputs = dict(zip(names, inputs))
-        sequences = {v.name for v in self._inputs if not v.type.HasField("tensor_type")}
+        declared = {value.name: value for value in self._inputs}
         return {
-            name: value if name in sequences else _array(value)
+            name: _input(value, declared[name]) if name in declared else _array(value)
             for name, value in inputs.items()
         }
 
-    def _key(self, given: Mapping[str, np.ndarray]) -> tuple:
-        """What a compiled model is for: open shapes, and elements of constants."""
+    def _key(self, given: Mapping[str, Value]) -> tuple:
+        """What a compiled model is for: lengths, open shapes, and elements of
+        constants."""
+        opened = {name: given[name] for name in sorted(self._open)}
+        tensors = self._tensors(given)
         return (
-            tuple((name, given[name].shape) for name in sorted(self._open)),
-            tuple((name, given[name].tobytes()) for name in self._constants),
+            tuple((name, _length(given[name])) for name in sorted(self._lengths)),
+            tuple((name, x.shape) for name, x in self._tensors(opened).items()),
+            tuple(
+                (name, tensors[name].tobytes())
+                for name in self._constants
+                if name in tensors
+            ),
         )
 
-    def _specialise(self, given: Mapping[str, np.ndarray]) -> Model:
+    def _specialise(self, given: Mapping[str, Value]) -> Model:
         """The model for these inputs: each that the compiler asks for becomes a
         constant."""
         while (key := self._key(given)) not in self._compiled:
@@ -143,20 +229,22 @@ class PreparedModel(base.BackendRep):
             except Unsupported as error:
                 asked = _MUST_BE_CONSTANT.search(str(error))
                 behind = _tensors_behind(self._model.graph, asked[1]) if asked else ()
-                name = next(
-                    (n for n in given if n in behind and n not in self._constants), None
-                )
+                tensors = self._tensors({n: x for n, x in given.items() if n in behind})
+                name = next((n for n in tensors if n not in self._constants), None)
                 if name is None:
                     raise
                 self._constants.append(name)
         return self._compiled[key]
 
-    def _compile(self, given: Mapping[str, np.ndarray]) -> Model:
+    def _compile(self, given: Mapping[str, Value]) -> Model:
+        opened = self._tensors({name: given[name] for name in self._open})
+        tensors = self._tensors(given)
         try:
             return compile(
                 self._model,
-                shapes={name: list(given[name].shape) for name in self._open},
-                input_values={name: given[name] for name in self._constants},
+                shapes={name: list(x.shape) for name, x in opened.items()},
+                lengths={name: _length(given[name]) for name in self._lengths},
+                input_values={n: tensors[n] for n in self._constants if n in tensors},
                 **self._options,
             )
         except CompileError as error:
@@ -197,13 +285,10 @@ class TinhBackend(base.Backend):
         names = [name for name in node.input if name]
         if not isinstance(inputs, Mapping):
             inputs = dict(zip(names, inputs))
-        arrays = {name: np.asarray(value) for name, value in inputs.items()}
-        values = [
-            onnx.helper.make_tensor_value_info(
-                name, onnx.helper.np_dtype_to_tensor_dtype(x.dtype), x.shape
-            )
-            for name, x in arrays.items()
-        ]
+        given = {
+            name: x if _is_sequence(x) else np.asarray(x) for name, x in inputs.items()
+        }
+        values = [_value_info(name, x) for name, x in given.items()]
         graph = onnx.helper.make_graph(
             [node],
             node.op_type,
@@ -213,7 +298,7 @@ class TinhBackend(base.Backend):
         model = onnx.helper.make_model(
             graph, opset_imports=[onnx.helper.make_opsetid(node.domain, opset)]
         )
-        return PreparedModel(model, {**_device_options(device), **kwargs}).run(arrays)
+        return PreparedModel(model, {**_device_options(device), **kwargs}).run(given)
 
     @classmethod
     def is_compatible(

@@ -14,7 +14,7 @@ import numpy as np
 import tinh.backend
 from onnx import TensorProto, helper
 
-FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+BOOL, FLOAT, INT64 = TensorProto.BOOL, TensorProto.FLOAT, TensorProto.INT64
 
 
 def model(nodes, inputs, outputs):
@@ -65,6 +65,33 @@ class InterfaceTest(unittest.TestCase):
             (y,) = prepared.run([x, np.array([h]), np.array([w])])
             self.assertEqual(y.shape, (h, w))
         self.assertEqual(len(prepared._compiled), 2)
+
+    def test_sequences_are_lists_and_optionals_none(self):
+        tensor = helper.make_tensor_type_proto(FLOAT, ["n"])
+        sequence = helper.make_sequence_type_proto(tensor)
+        optional = helper.make_optional_type_proto(tensor)
+        insert = model([("SequenceInsert", "s x i", "t", {})], [], [("b", BOOL, [])])
+        insert.graph.node.append(helper.make_node("OptionalHasElement", ["o"], ["b"]))
+        insert.graph.input.extend(
+            [
+                helper.make_value_info("s", sequence),
+                helper.make_tensor_value_info("x", FLOAT, [1]),
+                helper.make_tensor_value_info("i", INT64, []),
+                helper.make_value_info("o", optional),
+            ]
+        )
+        insert.graph.output.append(helper.make_value_info("t", sequence))
+        prepared = tinh.backend.prepare(insert)
+        x, two = np.array([5], "f4"), np.array([1, 2], "f4")
+        for s, i, o in (([two, x], 1, None), ([], 0, x), ([two, x], 1, None)):
+            has, t = prepared.run([s, x, np.array(i), o])
+            self.assertEqual(has, o is not None)
+            expected = [*s[:i], x, *s[i:]]
+            self.assertEqual([y.tolist() for y in t], [y.tolist() for y in expected])
+        self.assertEqual(len(prepared._compiled), 2)
+        at = helper.make_node("ConcatFromSequence", ["s"], ["y"], axis=0)
+        (y,) = tinh.backend.run_node(at, [[two, x]])
+        self.assertEqual(y.tolist(), [1, 2, 5])
 
     def test_types_that_numpy_does_not_have(self):
         cast = model(

@@ -4,6 +4,7 @@
 """ONNX's own tests of single nodes: models, inputs and expected outputs."""
 
 import dataclasses
+import json
 
 import ml_dtypes
 import numpy as np
@@ -38,7 +39,7 @@ DTYPES = {
 class Case:
     name: str
     model: object  # an onnx.ModelProto
-    inputs: list
+    inputs: list  # arrays, lists of them for sequences, None for absent optionals
     outputs: list
     rtol: float
     atol: float
@@ -77,15 +78,29 @@ def to_array(value):
     return value
 
 
+def sources(graph):
+    """What each tensor of a graph, and of those in it, is computed from: the output
+    of a node with branches also from theirs."""
+    found = {}
+    for node in graph.node:
+        inner = [a.g for a in node.attribute if a.type == onnx.AttributeProto.GRAPH]
+        for i, output in enumerate(node.output):
+            of_branches = [g.output[i].name for g in inner if i < len(g.output)]
+            found[output] = [*node.input, *of_branches]
+        for subgraph in inner:
+            found |= sources(subgraph)
+    return found
+
+
 def inputs_behind(model, name):
     """The model's inputs that the tensor `name` is computed from, in its order."""
-    producers = {out: node for node in model.graph.node for out in node.output}
+    known = sources(model.graph)
     waiting, seen = [name], set()
     while waiting:
         tensor = waiting.pop()
         if tensor not in seen:
             seen.add(tensor)
-            waiting += producers[tensor].input if tensor in producers else []
+            waiting += known.get(tensor, [])
     return [value.name for value in model.graph.input if value.name in seen]
 
 
@@ -97,6 +112,8 @@ def freeze(case, name):
     if not behind:
         return None
     index = names.index(behind[0])
+    if not isinstance(case.inputs[index], np.ndarray | np.generic):
+        return None
     model = type(case.model)()
     model.CopyFrom(case.model)
     tensor = onnx.numpy_helper.from_array(np.asarray(case.inputs[index]), behind[0])
@@ -106,11 +123,39 @@ def freeze(case, name):
     return dataclasses.replace(case, model=model, inputs=inputs)
 
 
+def tensors(values):
+    """Those of sequences one by one, and none of absent optionals: what a program
+    has in place of them."""
+    found = []
+    for value in values:
+        found += value if isinstance(value, list) else [] if value is None else [value]
+    return found
+
+
+def interface(case):
+    """How long sequences are and what shapes they hold, which optionals are there,
+    and the shapes of tensors that are open."""
+    lengths, shapes = {}, {}
+    for info, value in zip(case.model.graph.input, case.inputs):
+        kind = info.type.WhichOneof("value")
+        if isinstance(value, list):
+            lengths[info.name] = len(value)
+            for i, element in enumerate(value):
+                shapes[f"{info.name}.{i}"] = list(np.shape(element))
+        elif kind == "optional_type":
+            lengths[info.name] = -1 if value is None else 1
+        elif any(not d.HasField("dim_value") for d in info.type.tensor_type.shape.dim):
+            shapes[info.name] = list(np.shape(value))
+    return {"lengths": lengths, "shapes": shapes}
+
+
 def write(case, folder):
-    """Writes model.onnx and the inputs' elements, as the runner reads them."""
+    """Writes model.onnx, what its interface leaves open and the inputs' elements, as
+    the runner reads them."""
     folder.mkdir()
     (folder / "model.onnx").write_bytes(case.model.SerializeToString())
-    for i, value in enumerate(case.inputs):
+    (folder / "interface.json").write_text(json.dumps(interface(case)))
+    for i, value in enumerate(tensors(case.inputs)):
         if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
             data = np.ascontiguousarray(value).tobytes()
             (folder / f"input_{i}.bin").write_bytes(data)
@@ -143,9 +188,10 @@ def is_random(model, inputs):
 
 def difference(case, got):
     """What is wrong with the outputs; nothing if they are as they should be."""
-    if len(got) != len(case.outputs):
-        return f"{len(got)} outputs, expected {len(case.outputs)}"
-    for i, (a, b) in enumerate(zip(got, case.outputs)):
+    expected = tensors(case.outputs)
+    if len(got) != len(expected):
+        return f"{len(got)} outputs, expected {len(expected)}"
+    for i, (a, b) in enumerate(zip(got, expected)):
         b = np.asarray(b)
         if a.shape != b.shape or a.dtype != b.dtype:
             return (

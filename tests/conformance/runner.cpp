@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads folders from standard input, one in a line. Each holds model.onnx and
-// the elements of its inputs, input_0.bin, input_1.bin …. The runner compiles
-// the model, runs it, writes what the run has used of its outputs to
-// output_0.bin … beside it, and prints a line of JSON that says how that went:
+// Reads folders from standard input, one in a line. Each holds model.onnx, the
+// lengths and shapes that it leaves open, interface.json, and the elements of
+// its inputs, input_0.bin, input_1.bin …. The runner compiles the model, runs
+// it, writes what the run has used of its outputs to output_0.bin … beside it,
+// and prints a line of JSON that says how that went:
 //
 //   {"status": "ran", "outputs": [{"dtype": "f32", "shape": [2, 3]}]}
 //   {"status": "refused", "message": "…"}   by the compiler, in its words
@@ -136,6 +137,9 @@ json compileAndRun(const std::string &folder, const std::string &cpu) {
   request.output = folder + "/model.so";
   request.cpu = cpu;
   request.jobs = 1;
+  json open = json::parse(std::ifstream(folder + "/interface.json"));
+  open["lengths"].get_to(request.lengths);
+  open["shapes"].get_to(request.shapes);
   tinh::CompileResult result = tinh::compileModel(request);
   if (result.status == tinh::CompileStatus::InternalError)
     return {{"status", "failed"}, {"message", join(result.messages)}};

@@ -8,6 +8,7 @@ usage: PYTHONPATH=tests/support python tests/end-to-end/quantize_linear_test.py
            BIN_DIR [unittest's options]
 """
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
@@ -47,13 +48,7 @@ class QuantizeLinearTest(tool_test.ToolTest):
 
     def run_op(self, op, x, scale, zero, block=0):
         self.write(op, x, scale, zero, block)
-        np.save(self.folder / "x.npy", x)
-        self.compile("m.onnx", "m.so")
-        done = self.run_tool(
-            "graph-run", "m.so", "--input", "x=x.npy", "--output-dir", "."
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return np.load(self.folder / "y.npy")
+        return self.run_model(x)
 
     def check_dequantize(self, scale, zero, block=0):
         limits = np.iinfo(zero.dtype)
@@ -148,6 +143,86 @@ class QuantizeLinearTest(tool_test.ToolTest):
             np.testing.assert_array_equal(
                 np.load(self.folder / f"{name}.npy"), numbers, name
             )
+
+    def test_zero_points_of_constant_nodes(self):
+        """INT4 limits whichever node makes the zero point that has it."""
+        zero = numpy_helper.from_array(np.array(0, ml_dtypes.int4), "z")
+        x = np.linspace(-20, 20, 192).astype(np.float32).reshape(SHAPE)
+        makers = {
+            "constant": [helper.make_node("Constant", [], ["z"], value=zero)],
+            "identity": [
+                helper.make_node("Constant", [], ["c"], value=zero),
+                helper.make_node("Identity", ["c"], ["z"]),
+            ],
+            "cast": [helper.make_node("Cast", ["f"], ["z"], to=onnx.TensorProto.INT4)],
+        }
+        for name, nodes in makers.items():
+            nodes.append(helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]))
+            nodes.append(helper.make_node("Cast", ["q"], ["y"], to=onnx.TensorProto.INT8))
+            info = helper.make_tensor_value_info
+            graph = helper.make_graph(
+                nodes,
+                "g",
+                [info("x", 1, SHAPE)],
+                [info("y", 3, SHAPE)],
+                [
+                    numpy_helper.from_array(np.float32(1), "s"),
+                    numpy_helper.from_array(np.float32(0), "f"),
+                ],
+            )
+            opset = [helper.make_opsetid("", 21)]
+            proto = helper.make_model(graph, opset_imports=opset, ir_version=10)
+            onnx.save(proto, self.folder / "m.onnx")
+            found = self.run_model(x)
+            expected = np.clip(np.rint(x), -8, 7)
+            np.testing.assert_array_equal(found, expected, name)
+
+    def run_model(self, x):
+        np.save(self.folder / "x.npy", x)
+        self.compile("m.onnx", "m.so")
+        done = self.run_tool(
+            "graph-run", "m.so", "--input", "x=x.npy", "--output-dir", "."
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return np.load(self.folder / "y.npy")
+
+    def save_mxfp4(self, depth, output_dtype):
+        """A product with weights in blocks of 32 with a power of two each."""
+        weights = self.rng.integers(0, 16, (depth, 24), np.uint8).view(
+            ml_dtypes.float4_e2m1fn
+        )
+        powers = self.rng.integers(124, 130, (depth // 32, 24), np.uint8).view(
+            ml_dtypes.float8_e8m0fnu
+        )
+        attributes = {"output_dtype": output_dtype} if output_dtype else {}
+        nodes = [
+            helper.make_node(
+                "DequantizeLinear", ["w", "s"], ["d"], "dequantize", axis=0,
+                block_size=32, **attributes,
+            ),
+            helper.make_node("MatMul", ["x", "d"], ["y"]),
+        ]  # fmt: skip
+        info = helper.make_tensor_value_info
+        graph = helper.make_graph(
+            nodes,
+            "g",
+            [info("x", 1, (3, depth))],
+            [info("y", 1, (3, 24))],
+            [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(powers, "s")],
+        )
+        opset = [helper.make_opsetid("", 25)]
+        proto = helper.make_model(graph, opset_imports=opset, ir_version=12)
+        onnx.save(proto, self.folder / "m.onnx")
+        scales = np.repeat(powers.astype(np.float32), 32, 0)
+        return weights.astype(np.float32) * scales
+
+    def test_products_with_mxfp4(self):
+        weights = self.save_mxfp4(64, onnx.TensorProto.FLOAT)
+        x = self.rng.standard_normal((3, 64)).astype(np.float32)
+        np.testing.assert_allclose(self.run_model(x), x @ weights, rtol=1e-4, atol=1e-4)
+        self.save_mxfp4(64, None)
+        done = self.run_tool("graph-compile", "m.onnx", "-o", "m.so")
+        self.fails(done, "dequantize", "FLOAT8E8M0", "output_dtype is missing")
 
 
 if __name__ == "__main__":

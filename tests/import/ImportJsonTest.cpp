@@ -308,4 +308,19 @@ TEST_F(ImportJson, InputsThatBecomeConstants) {
             "element of i1");
 }
 
+TEST_F(ImportJson, LengthsAreOfSequences) {
+  std::string text = R"({"tinh": 1,
+    "inputs": [{"name": "data", "dtype": "f32", "shape": [2]}],
+    "nodes": [{"op": "relu", "inputs": ["data"], "outputs": ["y"]}],
+    "outputs": ["y"]})";
+  options.lengths["data"] = 2;
+  EXPECT_EQ(importJson(text), "error: input \"data\": a length was given for a "
+                              "tensor; its shape is given by --shape");
+  options.lengths = {{"date", 2}};
+  EXPECT_EQ(
+      importJson(text),
+      "error: a length was given for \"date\", but the model's inputs are "
+      "\"data\"; did you mean \"data\"?");
+}
+
 } // namespace

@@ -72,10 +72,10 @@ TEST_F(ImportOnnxErrors, Sequences) {
   const std::string at = "error: node \"p\" (SequenceAt): ";
   EXPECT_EQ(messageOf(R"(
     node { name: "p" op_type: "SequenceAt" input: "s" input: "k" output: "y" })"),
-            at + "there is no tensor 3 in a sequence of 2");
+            at + "there is no position 3 in a sequence of 2");
   EXPECT_EQ(messageOf(R"(
     node { name: "p" op_type: "SequenceAt" input: "x" input: "k" output: "y" })"),
-            at + "input 0 is no sequence of tensors");
+            at + "input 0: expected a sequence of tensors, found 2x3xf32");
   // Wherever the sequence stands: Clip's last input is optional.
   const std::pair<std::string, std::string> kTakeTensors[] = {
       {"Relu", R"(input: "s")"},
@@ -91,12 +91,8 @@ TEST_F(ImportOnnxErrors, Sequences) {
     EXPECT_EQ(messageOf("node { name: \"p\" op_type: \"" + op + "\" " + inputs +
                         " output: \"y\" }"),
               "error: node \"p\" (" + op +
-                  "): \"s\" is a sequence; a tensor is needed here");
-  EXPECT_EQ(
-      messageOf(R"(
-    node { name: "p" op_type: "Identity" input: "x" output: "y" }
-    output { name: "s" })"),
-      "error: output \"s\": \"s\" is a sequence; a tensor is needed here");
+                  "): \"s\" is a sequence of 2 tensors; a tensor is needed "
+                  "here");
   const std::string split =
       "error: node \"p\" (SplitToSequence): cannot split ";
   EXPECT_EQ(messageOf(R"(

@@ -57,7 +57,8 @@ int tinh::tools::graph_compare(int argc, char **argv) {
                      "onnxruntime: run the model by ONNX Runtime, too, in "
                      "another process, on the CPU and on as many threads")
           ->check(CLI::IsMember({"onnxruntime"}))
-          ->excludes("--input-value"); // It reads the model's file.
+          ->excludes("--input-value") // It reads the model's file.
+          ->excludes("--length");
   app.add_option("--python", python,
                  "the Python that has onnxruntime, as a path or a name on PATH")
       ->type_name("FILE")

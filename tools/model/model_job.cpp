@@ -40,6 +40,16 @@ static bool parseShape(StringRef text, ImportOptions &options) {
   return !name.empty();
 }
 
+/// NAME=3 or NAME=absent
+static bool parseLength(StringRef text, ImportOptions &options) {
+  auto [name, length] = text.rsplit('=');
+  int64_t count = ImportOptions::kAbsent;
+  if (length != "absent" && (length.getAsInteger(10, count) || count < 0))
+    return false;
+  options.lengths[name] = count;
+  return !name.empty();
+}
+
 std::string compilerVersion() {
   return "LLVM " LLVM_VERSION_STRING ", on " +
          llvm::sys::getHostCPUName().str();
@@ -56,6 +66,17 @@ void addInputOptions(CLI::App &app, ImportOptions *options) {
          },
          "NAME=1x3x224x224: an input's shape, where the model leaves it open")
       ->type_name("NAME=SHAPE");
+  app.add_option_function<std::vector<std::string>>(
+         "--length",
+         [options](const std::vector<std::string> &lengths) {
+           for (const std::string &length : lengths)
+             if (!parseLength(length, *options))
+               throw CLI::ValidationError("--length " + length,
+                                          "expected NAME=3 or NAME=absent");
+         },
+         "NAME=3: how many tensors an input has that is a sequence, NAME.0, "
+         "NAME.1 …; 1 or absent: whether an optional one is there")
+      ->type_name("NAME=COUNT");
   app.add_option_function<std::vector<std::string>>(
          "--input-value",
          [options](const std::vector<std::string> &values) {

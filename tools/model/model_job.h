@@ -29,8 +29,8 @@ inline constexpr char kModelType[] =
 /// What --version tells of LLVM and of this machine.
 std::string compilerVersion();
 
-/// --shape: the inputs' shapes that a model leaves open; --input-value: inputs
-/// that become constants.
+/// --shape: the inputs' shapes that a model leaves open; --length: how long
+/// sequences are; --input-value: inputs that become constants.
 void addInputOptions(CLI::App &app, ImportOptions *options);
 
 /// Whether the output is the model itself, which then has been said.

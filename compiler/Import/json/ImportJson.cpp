@@ -204,6 +204,8 @@ bool JsonImporter::readInputs(const Json &root) {
     names.push_back(input.name);
   for (const std::string &unknown : describeUnknownInputs(options, names))
     scope.fail(*list, unknown);
+  for (const std::string &wrong : describeLengthsOfTensors(options, names))
+    scope.fail(*list, wrong);
   return inputs.size() == list->size();
 }
 

@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/ControlFlow.h"
 
+#include "compiler/Import/Limits.h"
+
 using namespace mlir;
 using ::onnx::AttributeProto;
 using ::onnx::GraphProto;
@@ -32,10 +34,9 @@ const GraphProto *getSubgraph(NodeBuilder &b, StringRef name, int inputs) {
   return nullptr;
 }
 
-/// Builds the nodes of `graph` where ops are created now. False if that is
-/// impossible, which then has been said.
 bool GraphImporter::buildSubgraph(NodeBuilder &b, const GraphProto &graph,
-                                  ValueRange inputs, Results &outputs) {
+                                  ArrayRef<Operand> inputs,
+                                  SmallVectorImpl<Operand> &outputs) {
   GraphImporter inner(model, graph, *b.node.opsets, file, builder, this);
   for (auto [info, value] : llvm::zip_equal(graph.input(), inputs))
     inner.define(info.name(), value);
@@ -43,15 +44,50 @@ bool GraphImporter::buildSubgraph(NodeBuilder &b, const GraphProto &graph,
   problems.append(std::move(inner.problems));
   for (const auto &output : graph.output()) {
     bool isUnknown = inner.isUnknown(output.name());
-    outputs.push_back(isUnknown ? Value() : inner.lookup(output.name()));
-    if (!outputs.back() && !isUnknown)
+    std::optional<Operand> made =
+        isUnknown ? std::nullopt : inner.find(output.name());
+    if (!made && !isUnknown)
       fail(b.node, inner.error);
-    built &= bool(outputs.back());
+    built &= made.has_value();
+    outputs.push_back(made.value_or(Operand()));
   }
   builder.setLocation(
       NameLoc::get(StringAttr::get(builder.context(), b.node.name)));
   failedInside |= !built;
   return built;
+}
+
+bool buildTensors(NodeBuilder &b, const GraphProto &graph, ValueRange inputs,
+                  Results &outputs, SubgraphBuilder buildSubgraph) {
+  SmallVector<Operand> given, made;
+  for (Value input : inputs)
+    given.push_back({input, {}});
+  if (!buildSubgraph(graph, given, made))
+    return false;
+  for (auto [info, operand] : llvm::zip_equal(graph.output(), made)) {
+    if (!operand.tensor) {
+      b.fail("\"" + info.name() + "\" is " + operand.describe() +
+             "; a tensor is needed here");
+      return false;
+    }
+    outputs.push_back(operand.tensor);
+  }
+  return true;
+}
+
+bool GraphImporter::buildIteration(NodeBuilder &b, const GraphProto &graph,
+                                   ArrayRef<Operand> inputs,
+                                   SmallVectorImpl<Operand> &outputs) {
+  GraphImporter *root = this;
+  while (root->parent)
+    root = root->parent;
+  root->unrolledNodes += 1 + graph.node_size();
+  if (root->unrolledNodes <= kMaxExpandedNodes)
+    return buildSubgraph(b, graph, inputs, outputs);
+  b.fail("loops over sequences become their iterations, and these would be "
+         "more than " +
+         Twine(kMaxExpandedNodes) + " nodes");
+  return false;
 }
 
 Value scalarInput(NodeBuilder &b, int i, unsigned width, StringRef what) {
@@ -107,10 +143,13 @@ Results GraphImporter::buildControlFlow(NodeBuilder &b) {
     return buildIf(b);
   if (b.op() == "Loop")
     return buildLoop(b);
-  auto build = [&](const GraphProto &graph, ValueRange inputs,
-                   Results &outputs) {
-    return buildSubgraph(b, graph, inputs, outputs);
+  auto build = [&](const GraphProto &graph, ArrayRef<Operand> inputs,
+                   SmallVectorImpl<Operand> &outputs) {
+    return b.op() == "SequenceMap" ? buildIteration(b, graph, inputs, outputs)
+                                   : buildSubgraph(b, graph, inputs, outputs);
   };
+  if (b.op() == "SequenceMap")
+    return buildSequenceMap(b, build);
   return b.op() == "Scan" ? buildScan(b, build) : buildFlexAttention(b, build);
 }
 
@@ -137,11 +176,68 @@ Results GraphImporter::buildIf(NodeBuilder &b) {
     return buildBranches(b, condition);
   StringRef name = *known ? "then_branch" : "else_branch";
   const GraphProto *branch = getSubgraph(b, name, 0);
-  Results results;
+  SmallVector<Operand> results;
   if (!branch || !checkOutputs(b, name, branch->output_size()) ||
       !buildSubgraph(b, *branch, {}, results))
     return {Value()};
-  return results;
+  b.operandResults.emplace(results);
+  return {};
+}
+
+/// All tensors of operands, one after the other.
+static SmallVector<Value> tensorsOf(ArrayRef<Operand> operands) {
+  SmallVector<Value> tensors;
+  for (const Operand &operand : operands)
+    if (operand.sequence)
+      llvm::append_range(tensors, *operand.sequence);
+    else if (operand.tensor)
+      tensors.push_back(operand.tensor);
+  return tensors;
+}
+
+/// Operands like others, with tensors in place of those.
+static SmallVector<Operand, 1> withTensors(ArrayRef<Operand> like,
+                                           ValueRange tensors) {
+  SmallVector<Operand, 1> operands(like);
+  for (Operand &operand : operands) {
+    size_t count = operand.sequence ? operand.sequence->size()
+                                    : static_cast<size_t>(!!operand.tensor);
+    auto own = tensors.take_front(count);
+    if (operand.sequence)
+      operand.sequence->assign(own.begin(), own.end());
+    else if (operand.tensor)
+      operand.tensor = own.front();
+    tensors = tensors.drop_front(count);
+  }
+  return operands;
+}
+
+/// Whether both branches make the same number of tensors of the same types.
+static bool haveSameTypes(const Operand &a, const Operand &b) {
+  return a.sequence.has_value() == b.sequence.has_value() &&
+         llvm::equal(ValueRange(tensorsOf(a)).getTypes(),
+                     ValueRange(tensorsOf(b)).getTypes());
+}
+
+/// Whether the branches make the same; reports what they do not.
+static bool checkBranches(NodeBuilder &b, ArrayRef<Operand> then,
+                          ArrayRef<Operand> otherwise) {
+  for (auto [i, x, y] : llvm::enumerate(then, otherwise)) {
+    if (haveSameTypes(x, y))
+      continue;
+    std::string fixed =
+        "ranks and element types are fixed when the model is compiled";
+    if (!x.tensor || !y.tensor)
+      fixed = "the condition (input \"" + b.node.proto->input(0) +
+              "\") must be a constant: shapes are fixed when the model is "
+              "compiled";
+    b.fail("output " + Twine(i) + " (\"" +
+           b.node.proto->output(static_cast<int>(i)) + "\") is " +
+           x.describe() + " in one branch and " + y.describe() +
+           " in the other; " + fixed);
+    return false;
+  }
+  return true;
 }
 
 /// `x` with zeros behind it up to the extents of `to`, of which its own are
@@ -169,11 +265,13 @@ static Value padTo(NodeBuilder &b, Value x, ArrayRef<int64_t> to) {
 /// Where branches make tensors of different shapes, the run decides the shape,
 /// up to the larger extents.
 static void makeAlike(NodeBuilder &b, MutableArrayRef<Region> regions,
-                      MutableArrayRef<Results> results) {
+                      MutableArrayRef<Operand> then,
+                      MutableArrayRef<Operand> otherwise) {
   OpBuilder &builder = b.graph.raw();
   OpBuilder::InsertionGuard guard(builder);
-  for (auto [x, y] : llvm::zip(results[0], results[1])) {
-    if (b.element(x) != b.element(y) || b.rank(x) != b.rank(y))
+  for (auto [first, second] : llvm::zip_equal(then, otherwise)) {
+    Value &x = first.tensor, &y = second.tensor;
+    if (!x || !y || b.element(x) != b.element(y) || b.rank(x) != b.rank(y))
       continue;
     Ints to(b.shape(x));
     for (auto [extent, other] : llvm::zip_equal(to, b.shape(y)))
@@ -190,7 +288,7 @@ static void makeAlike(NodeBuilder &b, MutableArrayRef<Region> regions,
 Results GraphImporter::buildBranches(NodeBuilder &b, Value condition) {
   constexpr StringLiteral kNames[] = {"then_branch", "else_branch"};
   Region regions[2];
-  Results results[2];
+  SmallVector<Operand> results[2];
   bool built = true;
   for (int i : {0, 1}) {
     const GraphProto *branch = getSubgraph(b, kNames[i], 0);
@@ -202,32 +300,27 @@ Results GraphImporter::buildBranches(NodeBuilder &b, Value condition) {
   }
   if (!built)
     return {Value()};
-  makeAlike(b, regions, results);
-  if (b.failed())
+  makeAlike(b, regions, results[0], results[1]);
+  if (b.failed() || !checkBranches(b, results[0], results[1]))
     return {Value()};
-  for (auto [i, a, c] : llvm::enumerate(results[0], results[1]))
-    if (a.getType() != c.getType())
-      return {b.fail("output " + Twine(i) + " (\"" +
-                     b.node.proto->output(static_cast<int>(i)) + "\") is " +
-                     graph::shapeToString(a.getType()) + " in one branch and " +
-                     graph::shapeToString(c.getType()) +
-                     " in the other; ranks and element types are fixed when "
-                     "the model is compiled")};
   for (int i : {0, 1}) {
     OpBuilder::InsertionGuard guard(builder.raw());
     builder.raw().setInsertionPointToEnd(&regions[i].front());
-    graph::YieldOp::create(builder.raw(), builder.location(), results[i]);
+    graph::YieldOp::create(builder.raw(), builder.location(),
+                           tensorsOf(results[i]));
   }
   auto op = graph::IfOp::create(builder.raw(), builder.location(),
-                                ValueRange(results[0]).getTypes(), condition);
+                                ValueRange(tensorsOf(results[0])).getTypes(),
+                                condition);
   op.getThenBranch().takeBody(regions[0]);
   op.getElseBranch().takeBody(regions[1]);
-  for (auto [output, a, c] :
-       llvm::zip_equal(op.getOutputs(), results[0], results[1])) {
-    auto bounded = builder.boundedDimensions(a);
-    builder.markBounded(output, bounded |= builder.boundedDimensions(c));
+  for (auto [output, x, y] : llvm::zip_equal(
+           op.getOutputs(), tensorsOf(results[0]), tensorsOf(results[1]))) {
+    auto bounded = builder.boundedDimensions(x);
+    builder.markBounded(output, bounded |= builder.boundedDimensions(y));
   }
-  return Results(op.getOutputs());
+  b.operandResults = withTensors(results[0], op.getOutputs());
+  return {};
 }
 
 } // namespace tinh::onnx

@@ -12,15 +12,26 @@
 
 namespace tinh::onnx {
 
-/// Builds a subgraph of a node where ops are created now, given its inputs.
-/// False if that is impossible, which then has been said.
-using SubgraphBuilder = llvm::function_ref<bool(
-    const ::onnx::GraphProto &, mlir::ValueRange inputs, Results &outputs)>;
+/// Builds a subgraph of a node where ops are created now, given its inputs, and
+/// gives what it makes. False if that is impossible, which then has been said.
+using SubgraphBuilder =
+    llvm::function_ref<bool(const ::onnx::GraphProto &, llvm::ArrayRef<Operand>,
+                            llvm::SmallVectorImpl<Operand> &)>;
+
+/// The same of a graph of tensors alone.
+bool buildTensors(NodeBuilder &b, const ::onnx::GraphProto &graph,
+                  mlir::ValueRange inputs, Results &outputs,
+                  SubgraphBuilder buildSubgraph);
 
 // Scan.cpp, FlexAttention.cpp. The results have a null, after an error, if one
 // cannot be built.
 Results buildScan(NodeBuilder &b, SubgraphBuilder buildSubgraph);
 Results buildFlexAttention(NodeBuilder &b, SubgraphBuilder buildSubgraph);
+
+/// A Loop over sequences, and a SequenceMap, as their iterations (Unroll.cpp).
+Results unrollLoop(NodeBuilder &b, llvm::ArrayRef<Operand> initial,
+                   SubgraphBuilder buildSubgraph);
+Results buildSequenceMap(NodeBuilder &b, SubgraphBuilder buildSubgraph);
 
 /// The subgraph in an attribute; null, with an error, if there is none with so
 /// many inputs.
@@ -31,6 +42,10 @@ const ::onnx::GraphProto *getSubgraph(NodeBuilder &b, llvm::StringRef name,
 /// with an error, if it has another type.
 mlir::Value scalarInput(NodeBuilder &b, int i, unsigned width,
                         llvm::StringRef what);
+
+/// What a body reads, in the shape that it declares: a scalar or [1].
+mlir::Value asDeclared(NodeBuilder &b, mlir::Value value,
+                       const ::onnx::ValueInfoProto &info);
 
 /// The one integer or boolean of a constant.
 std::optional<int64_t> constantScalar(NodeBuilder &b, mlir::Value value);

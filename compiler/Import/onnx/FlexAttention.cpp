@@ -38,7 +38,7 @@ static Value modify(NodeBuilder &b, StringRef name, Value x,
     return x;
   const ::onnx::GraphProto *graph = getSubgraph(b, name, 1);
   Results results;
-  if (!graph || !buildSubgraph(*graph, x, results))
+  if (!graph || !buildTensors(b, *graph, x, results, buildSubgraph))
     return {};
   if (results.size() == 1 && results[0].getType() == x.getType())
     return results[0];

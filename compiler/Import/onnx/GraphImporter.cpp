@@ -31,12 +31,12 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
   for (const auto &tensor : proto.initializer())
     initializers[tensor.name()] = &tensor;
   for (const auto &input : proto.input())
-    inputTypes[input.name()] = input.type().tensor_type().elem_type();
+    declaredTypes[input.name()] = input.type().tensor_type().elem_type();
 }
 
 bool GraphImporter::knows(StringRef name) const {
   return values.contains(name) || initializers.contains(name) ||
-         sequences.contains(name) || unknown.contains(name) ||
+         others.contains(name) || unknown.contains(name) ||
          (parent && parent->knows(name));
 }
 
@@ -44,21 +44,30 @@ bool GraphImporter::isUnknown(StringRef name) const {
   if (unknown.contains(name))
     return true;
   bool isDefined = values.contains(name) || initializers.contains(name) ||
-                   sequences.contains(name);
+                   others.contains(name);
   return !isDefined && parent && parent->isUnknown(name);
 }
 
-const Sequence *GraphImporter::findSequence(StringRef name) const {
-  if (auto it = sequences.find(name); it != sequences.end())
+const Operand *GraphImporter::findOther(StringRef name) const {
+  if (auto it = others.find(name); it != others.end())
     return &it->second;
-  return parent ? parent->findSequence(name) : nullptr;
+  if (values.contains(name) || initializers.contains(name))
+    return nullptr;
+  return parent ? parent->findOther(name) : nullptr;
+}
+
+std::optional<Operand> GraphImporter::find(StringRef name) {
+  if (const Operand *other = findOther(name))
+    return *other;
+  Value tensor = lookup(name);
+  return tensor ? std::optional<Operand>({tensor, {}}) : std::nullopt;
 }
 
 /// The TensorProto.DataType of an input or an initializer.
 int GraphImporter::declaredType(StringRef name) const {
   if (auto it = initializers.find(name); it != initializers.end())
     return it->second->data_type();
-  if (auto it = inputTypes.find(name); it != inputTypes.end())
+  if (auto it = declaredTypes.find(name); it != declaredTypes.end())
     return it->second;
   return parent ? parent->declaredType(name) : ::onnx::TensorProto::UNDEFINED;
 }
@@ -95,8 +104,10 @@ bool GraphImporter::isReadable(StringRef name) {
 Value GraphImporter::lookup(StringRef name) {
   if (auto it = values.find(name); it != values.end())
     return it->second;
-  if (findSequence(name)) {
-    error = ("\"" + name + "\" is a sequence; a tensor is needed here").str();
+  if (const Operand *other = findOther(name)) {
+    error = ("\"" + name + "\" is " + other->describe() +
+             "; a tensor is needed here")
+                .str();
     return {};
   }
   auto tensor = initializers.find(name);
@@ -166,7 +177,8 @@ bool hasSubgraphs(const Node &node) {
   if (node.domain() == "ai.onnx.preview")
     return op == "FlexAttention";
   return node.domain().empty() &&
-         (op == "If" || op == "Loop" || (op == "Scan" && node.opset() >= 8));
+         (op == "If" || op == "Loop" || op == "SequenceMap" ||
+          (op == "Scan" && node.opset() >= 8));
 }
 
 /// Adds the nodes of `list` and of their subgraphs that have no builder. Which
@@ -236,11 +248,7 @@ bool GraphImporter::build() {
   for (const auto &tensor : proto.sparse_initializer())
     defineUnknown(tensor.values().name());
   NodeList list;
-  auto available = [&](StringRef name) {
-    return parent ? knows(name)
-                  : values.contains(name) || initializers.contains(name) ||
-                        unknown.contains(name);
-  };
+  auto available = [&](StringRef name) { return knows(name); };
   expandFunctions(proto.node(), opsets, model, list);
   sortNodes(list, available);
   unknown.insert_range(list.unknown.keys());
@@ -298,7 +306,7 @@ bool GraphImporter::checkSizes(NodeBuilder &b) {
       (b.op() == "MaxPool" && b.numOutputs() == 1) ||
       (b.op() == "Dropout" && b.numOutputs() == 1);
   for (int i = 0; i < b.numInputs() && !takes; ++i) {
-    if (!b.has(i) || findSequence(b.node.proto->input(i)))
+    if (!b.has(i) || findOther(b.node.proto->input(i)))
       continue;
     Value value = b.input(i);
     for (int64_t d = 0; value && d < NodeBuilder::rank(value); ++d)
@@ -314,10 +322,10 @@ bool GraphImporter::checkSizes(NodeBuilder &b) {
 bool GraphImporter::buildNode(const Node &node) {
   builder.setLocation(
       NameLoc::get(StringAttr::get(builder.context(), node.name)));
-  auto find = [&](StringRef name) { return lookup(name); };
-  auto findTensors = [&](StringRef name) { return findSequence(name); };
+  auto findTensor = [&](StringRef name) { return lookup(name); };
+  auto findAny = [&](StringRef name) { return find(name); };
   auto findType = [&](StringRef name) { return declaredType(name); };
-  NodeBuilder nodeBuilder(builder, node, file, find, findTensors, findType);
+  NodeBuilder nodeBuilder(builder, node, file, findTensor, findAny, findType);
   Results results;
   std::vector<std::string> wrong = checkAttributes(node);
   for (const std::string &reason : wrong)
@@ -344,7 +352,7 @@ bool GraphImporter::buildNode(const Node &node) {
   }
   if (!hasSubgraphs(node) && !checkTypes(node))
     return false;
-  return define(nodeBuilder, results);
+  return defineResults(nodeBuilder, results);
 }
 
 /// That the inputs have types that ONNX allows, after all that the op says
@@ -361,20 +369,56 @@ bool GraphImporter::checkTypes(const Node &node) {
   return true;
 }
 
+/// The type that the first output of a node has by what the node says; 0 if it
+/// says nothing, and has that of its first input.
+static int typeSaid(const NodeBuilder &builder) {
+  const Node &node = builder.node;
+  StringRef op = node.proto->op_type();
+  for (const AttributeProto &attribute : node.proto->attribute()) {
+    if (op == "Constant" && attribute.name() == "value")
+      return attribute.t().data_type();
+    if ((op == "Cast" && attribute.name() == "to") ||
+        (op == "QuantizeLinear" && attribute.name() == "output_dtype"))
+      return static_cast<int>(attribute.i());
+  }
+  if (op == "CastLike")
+    return builder.inputType(1);
+  return op == "QuantizeLinear" ? builder.inputType(2) : 0;
+}
+
+/// Integers of 4 and 2 bits have a byte each, so that their type is none of the
+/// graph's: what a node makes, or moves, of them keeps it by its name. 0 for
+/// all other elements.
+static int packedTypeOf(const NodeBuilder &builder, Value result) {
+  int type = typeSaid(builder);
+  if (type == 0)
+    type = builder.inputType(0);
+  Type element = NodeBuilder::element(result);
+  bool isPacked = integerBits(type) &&
+                  valueElementType(type, element.getContext()) == element;
+  return isPacked ? type : 0;
+}
+
 /// Gives what a node has made its names.
-bool GraphImporter::define(const NodeBuilder &nodeBuilder,
-                           const Results &results) {
+bool GraphImporter::defineResults(const NodeBuilder &nodeBuilder,
+                                  const Results &results) {
   const Node &node = nodeBuilder.node;
-  if (nodeBuilder.sequenceResult && nodeBuilder.wants(0))
-    sequences[node.proto->output(0)] = *nodeBuilder.sequenceResult;
-  for (int i = nodeBuilder.sequenceResult ? 1 : 0;
-       i < node.proto->output_size(); ++i) {
+  SmallVector<Operand> made;
+  if (nodeBuilder.operandResults)
+    made.assign(*nodeBuilder.operandResults);
+  for (Value value : results)
+    made.push_back({value, {}});
+  for (int i = 0; i < node.proto->output_size(); ++i) {
     if (node.proto->output(i).empty())
       continue;
-    if (i >= static_cast<int>(results.size()))
+    if (i >= static_cast<int>(made.size()))
       return fail(node, "output " + Twine(i) + " (\"" + node.proto->output(i) +
                             "\") is not supported");
-    values[node.proto->output(i)] = results[i];
+    define(node.proto->output(i), made[i]);
+    if (int type = i == 0 && made[i].tensor
+                       ? packedTypeOf(nodeBuilder, made[i].tensor)
+                       : 0)
+      declaredTypes[node.proto->output(i)] = type;
   }
   return true;
 }
@@ -403,9 +447,9 @@ bool GraphImporter::checkInputs(const NodeBuilder &builder,
       right = false;
       continue;
     }
-    bool isSequence = i == 0 && entry.takesSequence;
-    bool isChecked = i < entry.minInputs || findSequence(name);
-    if (!isSequence && (isChecked ? !lookup(name) : !isReadable(name)))
+    bool isAny = i == 0 && entry.takesSequence;
+    bool isChecked = i < entry.minInputs || findOther(name);
+    if (!isAny && (isChecked ? !lookup(name) : !isReadable(name)))
       right = fail(node, std::string(error));
   }
   return right;

@@ -26,7 +26,12 @@ public:
                 const ModelFile &file, GraphBuilder &builder,
                 GraphImporter *parent = nullptr);
 
-  void define(llvm::StringRef name, mlir::Value value) { values[name] = value; }
+  void define(llvm::StringRef name, Operand value) {
+    if (value.tensor)
+      values[name] = value.tensor;
+    else
+      others[name] = std::move(value);
+  }
 
   /// A tensor that is wrong, which has been said.
   void defineUnknown(llvm::StringRef name) { unknown.insert(name); }
@@ -39,6 +44,8 @@ public:
   bool isUnknown(llvm::StringRef name) const;
   /// The value of a tensor; null, with an error, if there is none.
   mlir::Value lookup(llvm::StringRef name);
+  /// The same of what may be no tensor.
+  std::optional<Operand> find(llvm::StringRef name);
 
   /// What is wrong with the nodes, in the order of the file.
   Problems problems;
@@ -50,14 +57,14 @@ private:
   int declaredType(llvm::StringRef name) const;
   int knownType(llvm::StringRef name) const;
   bool isReadable(llvm::StringRef name);
-  const Sequence *findSequence(llvm::StringRef name) const;
+  const Operand *findOther(llvm::StringRef name) const;
   bool fail(const Node &node, const llvm::Twine &what);
   bool checkSupported(const NodeList &list);
   void reportUnsupported();
   bool readsUnknown(const Node &node) const;
   bool buildKnown(const Node &node);
   bool buildNode(const Node &node);
-  bool define(const NodeBuilder &node, const Results &results);
+  bool defineResults(const NodeBuilder &node, const Results &results);
   bool checkInputs(const NodeBuilder &builder, const OpEntry &entry);
   bool checkSizes(NodeBuilder &builder);
   bool checkTypes(const Node &node);
@@ -70,8 +77,15 @@ private:
   Results buildLoop(NodeBuilder &node);
   bool buildBody(NodeBuilder &node, const ::onnx::GraphProto &graph,
                  Loop &loop);
+  /// Builds the nodes of a graph of `node` where ops are created now. False if
+  /// that is impossible, which then has been said.
   bool buildSubgraph(NodeBuilder &node, const ::onnx::GraphProto &graph,
-                     mlir::ValueRange inputs, Results &outputs);
+                     llvm::ArrayRef<Operand> inputs,
+                     llvm::SmallVectorImpl<Operand> &outputs);
+  /// The same of one iteration of a loop that becomes all of them.
+  bool buildIteration(NodeBuilder &node, const ::onnx::GraphProto &graph,
+                      llvm::ArrayRef<Operand> inputs,
+                      llvm::SmallVectorImpl<Operand> &outputs);
 
   const ::onnx::ModelProto &model;
   const ::onnx::GraphProto &proto;
@@ -79,6 +93,8 @@ private:
   const ModelFile &file;
   GraphBuilder &builder;
   GraphImporter *parent;
+  /// Of the model's graph: how many nodes unrolled loops have become.
+  uint64_t unrolledNodes = 0;
   /// Whether a subgraph of the node, not the node itself, is wrong.
   bool failedInside = false;
   /// Whether all ops that are not supported have been listed.
@@ -86,9 +102,10 @@ private:
   /// Where its nodes are built.
   mlir::Block *block;
   llvm::StringMap<mlir::Value> values;
-  llvm::StringMap<Sequence> sequences;
+  /// What is no tensor.
+  llvm::StringMap<Operand> others;
   llvm::StringSet<> unknown;
-  llvm::StringMap<int> inputTypes;
+  llvm::StringMap<int> declaredTypes;
   llvm::StringMap<const ::onnx::TensorProto *> initializers;
 };
 

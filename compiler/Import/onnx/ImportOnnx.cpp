@@ -100,6 +100,12 @@ void addWeights(const ::onnx::GraphProto &graph, llvm::StringSet<> &weights) {
         addWeights(attribute.g(), weights);
 }
 
+/// A result of the model's function.
+struct Result {
+  std::string name;
+  Value value;
+};
+
 /// Fills the function that becomes @main; its type is set at the end.
 class ModelImporter {
 public:
@@ -113,11 +119,14 @@ public:
   Problems problems;
 
 private:
-  OwningOpRef<ModuleOp> build(ArrayRef<Input> inputs);
-  void checkDeclaredShape(const ::onnx::ValueInfoProto &output,
-                          ArrayRef<int64_t> shape);
-  void checkDeclaredType(const ::onnx::ValueInfoProto &output, Value value);
-  void collectResults(GraphImporter &importer, SmallVectorImpl<Value> &results);
+  OwningOpRef<ModuleOp> build(ArrayRef<ModelInput> inputs);
+  void checkDeclaredShape(const ::onnx::TypeProto::Tensor &type,
+                          const Result &result);
+  void checkDeclaredType(const ::onnx::TypeProto::Tensor &type,
+                         const Result &result);
+  void addResult(const ::onnx::TypeProto &type, const Result &result,
+                 std::vector<Result> &results);
+  void collectResults(GraphImporter &importer, std::vector<Result> &results);
 
   const ::onnx::ModelProto &model;
   const ModelFile &file;
@@ -127,14 +136,14 @@ private:
 
 /// Warns of a declared shape that is not true. It decides nothing: models that
 /// were edited often have some.
-void ModelImporter::checkDeclaredShape(const ::onnx::ValueInfoProto &output,
-                                       ArrayRef<int64_t> shape) {
-  const auto &type = output.type().tensor_type();
+void ModelImporter::checkDeclaredShape(const ::onnx::TypeProto::Tensor &type,
+                                       const Result &result) {
   if (!type.has_shape() || !options.shapes.empty() || !problems.empty())
     return;
+  ArrayRef<int64_t> shape = NodeBuilder::shape(result.value);
   auto warn = [&](const Twine &declared) {
     emitWarning(fileLocation(context, file.path))
-        << "output \"" << output.name() << "\" is declared with " << declared
+        << "output \"" << result.name << "\" is declared with " << declared
         << ", but has the shape " << formatShape(shape);
   };
   if (static_cast<size_t>(type.shape().dim_size()) != shape.size())
@@ -144,38 +153,63 @@ void ModelImporter::checkDeclaredShape(const ::onnx::ValueInfoProto &output,
       return warn(Twine(dim.dim_value()) + " in dimension " + Twine(i));
 }
 
-void ModelImporter::checkDeclaredType(const ::onnx::ValueInfoProto &output,
-                                      Value value) {
-  int declared = output.type().tensor_type().elem_type();
-  Type element = NodeBuilder::element(value);
-  if (!output.type().has_tensor_type() || declared == 0 ||
-      valueElementType(declared, &context) == element)
+void ModelImporter::checkDeclaredType(const ::onnx::TypeProto::Tensor &type,
+                                      const Result &result) {
+  int declared = type.elem_type();
+  Type element = NodeBuilder::element(result.value);
+  if (declared == 0 || valueElementType(declared, &context) == element)
     return;
   std::string text;
   llvm::raw_string_ostream(text) << element;
-  problems.add("output \"" + output.name() + "\" is declared as " +
+  problems.add("output \"" + result.name + "\" is declared as " +
                elementTypeName(declared) + ", but has elements of type " +
                text);
 }
 
-/// Looks the outputs up: those that are known.
+/// The type of the tensors of a sequence or an optional, or of a tensor itself.
+const ::onnx::TypeProto::Tensor &tensorTypeOf(const ::onnx::TypeProto &type) {
+  if (type.has_optional_type())
+    return tensorTypeOf(type.optional_type().elem_type());
+  if (type.has_sequence_type())
+    return tensorTypeOf(type.sequence_type().elem_type());
+  return type.tensor_type();
+}
+
+void ModelImporter::addResult(const ::onnx::TypeProto &type,
+                              const Result &result,
+                              std::vector<Result> &results) {
+  checkDeclaredType(tensorTypeOf(type), result);
+  checkDeclaredShape(tensorTypeOf(type), result);
+  results.push_back(result);
+}
+
+/// Looks the outputs up: those that are known. A sequence is an output for each
+/// of its tensors, and an optional that has nothing none.
 void ModelImporter::collectResults(GraphImporter &importer,
-                                   SmallVectorImpl<Value> &results) {
+                                   std::vector<Result> &results) {
   if (model.graph().output_size() == 0)
     problems.add("the model has no outputs");
   for (const auto &output : model.graph().output()) {
     if (importer.isUnknown(output.name()))
       continue;
-    Value value = importer.lookup(output.name());
-    if (!value) {
+    std::optional<Operand> found = importer.find(output.name());
+    if (!found)
       problems.add("output \"" + output.name() + "\": " + importer.error);
-      continue;
-    }
-    results.push_back(value);
-    checkDeclaredType(output, value);
-    checkDeclaredShape(output,
-                       cast<RankedTensorType>(value.getType()).getShape());
+    else if (found->tensor)
+      addResult(output.type(), {output.name(), found->tensor}, results);
+    else if (found->sequence)
+      for (auto [i, tensor] : llvm::enumerate(*found->sequence))
+        addResult(output.type(), {elementName(output.name(), i), tensor},
+                  results);
   }
+  llvm::StringSet<> names;
+  for (const Result &result : results)
+    if (!names.insert(result.name).second)
+      problems.add("the model has two outputs \"" + result.name +
+                   "\", where tensors of sequences are counted");
+  if (results.empty() && problems.empty())
+    problems.add("all outputs of the model are empty sequences or optionals "
+                 "that have nothing");
 }
 
 OwningOpRef<ModuleOp> ModelImporter::import() {
@@ -185,20 +219,44 @@ OwningOpRef<ModuleOp> ModelImporter::import() {
   }
   checkRepeated(model, problems);
   bool isAmbiguous = !problems.empty();
-  std::vector<Input> inputs =
+  std::vector<ModelInput> inputs =
       readInputs(model.graph(), options, &context, problems);
   return isAmbiguous ? nullptr : build(inputs);
 }
 
-OwningOpRef<ModuleOp> ModelImporter::build(ArrayRef<Input> inputs) {
+/// What an input stands for: the first of the arguments of @main, which it
+/// takes, or constants in their place.
+Operand toOperand(const ModelInput &input, GraphBuilder &builder,
+                  Block::BlockArgListType &arguments) {
+  Sequence tensors;
+  for (const Input &tensor : input.tensors) {
+    if (tensor.value) {
+      tensors.push_back(builder.constant(tensor.value));
+      continue;
+    }
+    tensors.push_back(arguments.front());
+    arguments = arguments.drop_front();
+  }
+  if (input.isSequence)
+    return {{}, std::move(tensors)};
+  return {tensors.empty() ? Value() : tensors.front(), {}};
+}
+
+OwningOpRef<ModuleOp> ModelImporter::build(ArrayRef<ModelInput> inputs) {
   Builder attributes(&context);
   Location loc = NameLoc::get(attributes.getStringAttr(
       model.graph().name().empty() ? file.name : model.graph().name()));
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   SmallVector<Type> inputTypes;
-  for (const Input &input : inputs)
-    if (input.isArgument())
-      inputTypes.push_back(input.type);
+  SmallVector<Attribute> inputAttributes;
+  for (const ModelInput &input : inputs)
+    for (const Input &tensor : input.tensors) {
+      if (tensor.value)
+        continue;
+      inputTypes.push_back(tensor.type);
+      inputAttributes.push_back(
+          attributes.getDictionaryAttr(nameAttribute(attributes, tensor.name)));
+    }
   auto function = func::FuncOp::create(
       loc, graph::names::kMain, attributes.getFunctionType(inputTypes, {}));
   module->push_back(function);
@@ -211,17 +269,12 @@ OwningOpRef<ModuleOp> ModelImporter::build(ArrayRef<Input> inputs) {
   if (model.ir_version() < 3 && opsets.empty())
     opsets[""] = 1; // Before there was a field for it.
   GraphImporter importer(model, model.graph(), opsets, file, builder);
-  SmallVector<Attribute> inputAttributes;
-  for (const Input &input : inputs) {
-    if (!input.type)
+  Block::BlockArgListType arguments = block->getArguments();
+  for (const ModelInput &input : inputs) {
+    if (input.isUnknown)
       importer.defineUnknown(input.name);
-    if (input.value)
-      importer.define(input.name, builder.constant(input.value));
-    if (!input.isArgument())
-      continue;
-    importer.define(input.name, block->getArgument(inputAttributes.size()));
-    inputAttributes.push_back(
-        attributes.getDictionaryAttr(nameAttribute(attributes, input.name)));
+    else
+      importer.define(input.name, toOperand(input, builder, arguments));
   }
   function.setAllArgAttrs(inputAttributes);
   importer.build();
@@ -231,19 +284,22 @@ OwningOpRef<ModuleOp> ModelImporter::build(ArrayRef<Input> inputs) {
     problems.add(options.interruption->message());
     return nullptr;
   }
-  SmallVector<Value> results;
+  std::vector<Result> results;
   builder.setLocation(loc);
   collectResults(importer, results);
   if (!problems.empty())
     return nullptr;
 
-  func::ReturnOp::create(builder.raw(), loc, results);
-  function.setFunctionType(
-      attributes.getFunctionType(inputTypes, ValueRange(results).getTypes()));
+  SmallVector<Value> values;
   SmallVector<Attribute> resultAttributes;
-  for (const auto &output : model.graph().output())
+  for (const Result &result : results) {
+    values.push_back(result.value);
     resultAttributes.push_back(
-        attributes.getDictionaryAttr(nameAttribute(attributes, output.name())));
+        attributes.getDictionaryAttr(nameAttribute(attributes, result.name)));
+  }
+  func::ReturnOp::create(builder.raw(), loc, values);
+  function.setFunctionType(
+      attributes.getFunctionType(inputTypes, ValueRange(values).getTypes()));
   function.setAllResultAttrs(resultAttributes);
   eraseDeadOps(*block);
   if (options.weights)

@@ -171,8 +171,6 @@ RankedTensorType readType(const ValueInfoProto &info, const ShapeReader &reader,
     problems.add("input \"" + info.name() + "\": " + what);
     return RankedTensorType();
   };
-  if (!info.type().has_tensor_type())
-    return fail("only tensors are supported as inputs");
   int dataType = info.type().tensor_type().elem_type();
   Type element = valueElementType(dataType, context);
   if (!element)
@@ -188,47 +186,230 @@ RankedTensorType readType(const ValueInfoProto &info, const ShapeReader &reader,
   return RankedTensorType::get(*shape, element);
 }
 
-} // namespace
+/// An input before its tensors have shapes.
+struct DeclaredInput {
+  const ValueInfoProto *info;
+  bool isSequence = false;
+  bool isWrong = false;
+  /// Those of a sequence are "x.0", "x.1" ….
+  std::vector<ValueInfoProto> tensors;
+};
 
-std::vector<Input> readInputs(const GraphProto &graph,
-                              const ImportOptions &options,
-                              MLIRContext *context, Problems &problems) {
-  Initializers initializers = readInitializers(graph, problems);
-  std::vector<Input> inputs;
-  SmallVector<const ValueInfoProto *> infos;
-  SmallVector<StringRef> names;
-  for (const ValueInfoProto &info : graph.input()) {
-    const TensorProto *tensor = initializers.lookup(info.name());
-    if (tensor && !checkInitializer(info, *tensor, problems))
-      inputs.push_back({info.name(), {}, {}});
-    if (tensor)
-      continue;
-    infos.push_back(&info);
-    names.push_back(info.name());
+/// A tensor of a sequence; those of one symbol may have other extents.
+ValueInfoProto elementOf(const ValueInfoProto &info,
+                         const TypeProto::Tensor &type, size_t i) {
+  ValueInfoProto element;
+  element.set_name(elementName(info.name(), i));
+  TypeProto::Tensor &own = *element.mutable_type()->mutable_tensor_type();
+  own = type;
+  if (own.has_shape())
+    for (Dimension &dim : *own.mutable_shape()->mutable_dim())
+      if (dim.has_dim_param())
+        dim.clear_dim_param();
+  return element;
+}
+
+/// What is wrong with the length of a tensor, which may be optional; empty if
+/// nothing is.
+std::string checkTensorLength(StringRef name, bool isOptional,
+                              std::optional<int64_t> length) {
+  if (!isOptional)
+    return length ? kLengthOfTensor.str() : "";
+  if (!length)
+    return ("it is optional; say whether it is there, as in --length " + name +
+            "=1, or =absent")
+        .str();
+  if (*length > 1)
+    return "it is one tensor or none, and " + std::to_string(*length) +
+           " were given as its length";
+  return "";
+}
+
+/// The same of a sequence.
+std::string checkSequenceLength(StringRef name, bool isOptional,
+                                std::optional<int64_t> length) {
+  constexpr int64_t kMostTensors = 1 << 16;
+  if (!length)
+    return ("it is a sequence; say how many tensors it has, as in --length " +
+            name + "=2")
+        .str();
+  if (*length > kMostTensors)
+    return std::to_string(*length) +
+           " tensors are beyond any sequence, which has " +
+           std::to_string(kMostTensors) + " at most";
+  if (*length == ImportOptions::kAbsent && !isOptional)
+    return "a sequence is there, if it is not optional; give its length";
+  return "";
+}
+
+/// Finds the tensors that there are behind an input, as `lengths` has it; gives
+/// what is wrong, or an empty string.
+std::string declareTensors(const llvm::StringMap<int64_t> &lengths,
+                           DeclaredInput &input) {
+  const ValueInfoProto &info = *input.info;
+  bool isOptional = info.type().has_optional_type();
+  const TypeProto &type =
+      isOptional ? info.type().optional_type().elem_type() : info.type();
+  bool isTensor = type.has_tensor_type();
+  if (!isTensor && !(type.has_sequence_type() &&
+                     type.sequence_type().elem_type().has_tensor_type()))
+    return "only tensors, sequences of tensors and optionals of these are "
+           "supported as inputs";
+  std::optional<int64_t> length;
+  if (auto given = lengths.find(info.name()); given != lengths.end())
+    length = given->second;
+  if (length && *length < ImportOptions::kAbsent)
+    return "there are no " + std::to_string(*length) + " tensors";
+  std::string wrong =
+      isTensor ? checkTensorLength(info.name(), isOptional, length)
+               : checkSequenceLength(info.name(), isOptional, length);
+  if (!wrong.empty())
+    return wrong;
+  if (isTensor) {
+    if (length.value_or(1) < 1)
+      return "";
+    input.tensors.push_back(info);
+    *input.tensors.back().mutable_type() = type;
+    return "";
   }
-  for (const std::string &unknown : describeUnknownInputs(options, names))
-    problems.add(unknown);
-  ShapeReader reader(options, problems);
-  llvm::StringSet<> seen, wrong;
-  for (const ValueInfoProto *info : infos)
-    if (!reader.learn(*info))
-      wrong.insert(info->name());
-  for (const ValueInfoProto *info : infos) {
-    if (!seen.insert(info->name()).second) {
-      problems.add("input \"" + info->name() +
-                   "\": the model has two inputs of this name");
+  input.isSequence = *length != ImportOptions::kAbsent;
+  for (int64_t i = 0; i < *length; ++i)
+    input.tensors.push_back(
+        elementOf(info, type.sequence_type().elem_type().tensor_type(), i));
+  return "";
+}
+
+/// The inputs that are no initializers, in the order of the file.
+std::vector<DeclaredInput> declareInputs(const GraphProto &graph,
+                                         const ImportOptions &options,
+                                         Problems &problems) {
+  Initializers initializers = readInitializers(graph, problems);
+  std::vector<DeclaredInput> inputs;
+  for (const ValueInfoProto &info : graph.input()) {
+    DeclaredInput input = {&info, false, false, {}};
+    if (const TensorProto *tensor = initializers.lookup(info.name())) {
+      input.isWrong = !checkInitializer(info, *tensor, problems);
+      if (input.isWrong)
+        inputs.push_back(std::move(input));
       continue;
     }
-    Input input = {info->name(), {}, {}};
-    if (!wrong.contains(info->name()))
-      input.type = readType(*info, reader, context, problems);
-    std::string error;
-    if (input.type)
-      input.value = inputValue(options, info->name(), input.type, error);
-    if (!error.empty())
-      problems.add(error);
-    inputs.push_back(input);
+    std::string wrong = declareTensors(options.lengths, input);
+    if (!wrong.empty())
+      problems.add("input \"" + info.name() + "\": " + wrong);
+    input.isWrong = !wrong.empty();
+    inputs.push_back(std::move(input));
   }
+  return inputs;
+}
+
+/// Notes the names in the options that are no input or tensor of one.
+void checkNames(const ImportOptions &options, ArrayRef<DeclaredInput> inputs,
+                Problems &problems) {
+  SmallVector<StringRef> names;
+  llvm::StringSet<> elements;
+  for (const DeclaredInput &input : inputs) {
+    names.push_back(input.info->name());
+    for (const ValueInfoProto &tensor : input.tensors)
+      elements.insert(tensor.name());
+  }
+  for (const std::string &unknown :
+       describeUnknownInputs(options, names, elements))
+    problems.add(unknown);
+}
+
+/// Gives what is said of a sequence to those of its tensors of which nothing is
+/// said.
+template <typename Given>
+void giveToTensors(Given &given, ArrayRef<DeclaredInput> inputs) {
+  for (const DeclaredInput &input : inputs) {
+    auto ofSequence = given.find(input.info->name());
+    if (!input.isSequence || ofSequence == given.end())
+      continue;
+    auto value = ofSequence->second;
+    given.erase(ofSequence);
+    for (const ValueInfoProto &tensor : input.tensors)
+      given.try_emplace(tensor.name(), value);
+  }
+}
+
+/// Reads the tensors of inputs, whose options are their own.
+class InputReader {
+public:
+  InputReader(const ImportOptions &options, MLIRContext *context,
+              Problems &problems)
+      : options(options), context(context), problems(problems),
+        shapes(options, problems) {}
+
+  /// What options say of the shape of a tensor, which is known for all.
+  void learn(const ValueInfoProto &info) {
+    if (!shapes.learn(info))
+      wrong.insert(info.name());
+  }
+  ModelInput read(const DeclaredInput &declared);
+
+private:
+  bool readTensor(const ValueInfoProto &info, Input &input);
+
+  const ImportOptions &options;
+  MLIRContext *context;
+  Problems &problems;
+  ShapeReader shapes;
+  llvm::StringSet<> seen, wrong;
+};
+
+/// False, with an error, if that is impossible.
+bool InputReader::readTensor(const ValueInfoProto &info, Input &input) {
+  if (wrong.contains(info.name()))
+    return false;
+  input.name = info.name();
+  input.type = readType(info, shapes, context, problems);
+  if (!input.type)
+    return false;
+  std::string error;
+  input.value = inputValue(options, info.name(), input.type, error);
+  if (!error.empty())
+    problems.add(error);
+  return error.empty();
+}
+
+ModelInput InputReader::read(const DeclaredInput &declared) {
+  ModelInput input = {
+      declared.info->name(), declared.isSequence, declared.isWrong, {}};
+  for (const ValueInfoProto &info : declared.tensors) {
+    if (!seen.insert(info.name()).second) {
+      problems.add("input \"" + info.name() +
+                   "\": the model has two inputs of this name");
+      input.isUnknown = true;
+    } else if (!readTensor(info, input.tensors.emplace_back())) {
+      input.isUnknown = true;
+    }
+  }
+  if (input.isUnknown)
+    input.tensors.clear();
+  return input;
+}
+
+} // namespace
+
+std::string elementName(StringRef sequence, size_t i) {
+  return (sequence + "." + Twine(i)).str();
+}
+
+std::vector<ModelInput> readInputs(const GraphProto &graph,
+                                   const ImportOptions &options,
+                                   MLIRContext *context, Problems &problems) {
+  std::vector<DeclaredInput> declared = declareInputs(graph, options, problems);
+  checkNames(options, declared, problems);
+  ImportOptions ofTensors = options;
+  giveToTensors(ofTensors.shapes, declared);
+  giveToTensors(ofTensors.inputValues, declared);
+  InputReader reader(ofTensors, context, problems);
+  for (const DeclaredInput &input : declared)
+    for (const ValueInfoProto &tensor : input.tensors)
+      reader.learn(tensor);
+  std::vector<ModelInput> inputs;
+  for (const DeclaredInput &input : declared)
+    inputs.push_back(reader.read(input));
   return inputs;
 }
 

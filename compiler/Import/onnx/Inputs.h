@@ -18,21 +18,33 @@ namespace tinh::onnx {
 
 struct Input {
   std::string name;
-  /// Null if the input is wrong.
   mlir::RankedTensorType type;
   /// Not null: a constant takes its place.
   mlir::DenseElementsAttr value;
-
-  bool isArgument() const { return type && !value; }
 };
+
+/// An input of the model: a tensor, a sequence of so many, each of which is an
+/// input of its own, or an optional that is not there.
+struct ModelInput {
+  std::string name;
+  bool isSequence = false;
+  /// What is wrong with it has been noted.
+  bool isUnknown = false;
+  std::vector<Input> tensors;
+};
+
+/// What a tensor of a sequence at an interface is called: "x.0".
+std::string elementName(llvm::StringRef sequence, size_t i);
 
 /// The inputs that are no initializers, with static shapes: the model's own, or
 /// those that the options give. A dimension's symbol that one given shape
-/// settles is known for all inputs. What is wrong, with initializers of inputs,
-/// too, is noted.
-std::vector<Input> readInputs(const ::onnx::GraphProto &graph,
-                              const ImportOptions &options,
-                              mlir::MLIRContext *context, Problems &problems);
+/// settles is known for all inputs. Options say how long sequences are, and
+/// which optionals are there. What is wrong, with initializers of inputs, too,
+/// is noted.
+std::vector<ModelInput> readInputs(const ::onnx::GraphProto &graph,
+                                   const ImportOptions &options,
+                                   mlir::MLIRContext *context,
+                                   Problems &problems);
 
 } // namespace tinh::onnx
 

@@ -67,8 +67,8 @@ static bool readLoop(NodeBuilder &b, Loop &loop) {
 }
 
 /// Inputs of a body that are declared with rank 1 have one element.
-static Value asDeclared(NodeBuilder &b, Value value,
-                        const ::onnx::ValueInfoProto &info) {
+Value asDeclared(NodeBuilder &b, Value value,
+                 const ::onnx::ValueInfoProto &info) {
   const auto &type = info.type().tensor_type();
   return type.has_shape() && type.shape().dim_size() == 1
              ? b.reshape(value, {1})
@@ -228,7 +228,11 @@ bool GraphImporter::buildBody(NodeBuilder &b, const GraphProto &graph,
   for (Value initial : loop.initial)
     inputs.push_back(block->addArgument(initial.getType(), loc));
   Results outputs;
-  if (!buildSubgraph(b, graph, inputs, outputs))
+  auto build = [&](const GraphProto &inner, ArrayRef<Operand> given,
+                   SmallVectorImpl<Operand> &made) {
+    return buildSubgraph(b, inner, given, made);
+  };
+  if (!buildTensors(b, graph, inputs, outputs, build))
     return false;
   loop.goesOn = scalarOutput(b, outputs[0]);
   auto values = ArrayRef<Value>(outputs).drop_front();
@@ -246,6 +250,19 @@ bool GraphImporter::buildBody(NodeBuilder &b, const GraphProto &graph,
 }
 
 Results GraphImporter::buildLoop(NodeBuilder &b) {
+  SmallVector<Operand> initial;
+  for (int i = 2; i < b.numInputs(); ++i) {
+    std::optional<Operand> operand = b.operand(i);
+    if (!operand)
+      return {Value()};
+    initial.push_back(*operand);
+  }
+  if (llvm::any_of(initial, [](const Operand &x) { return !x.tensor; }))
+    return unrollLoop(b, initial,
+                      [&](const GraphProto &graph, ArrayRef<Operand> inputs,
+                          SmallVectorImpl<Operand> &outputs) {
+                        return buildIteration(b, graph, inputs, outputs);
+                      });
   Loop loop;
   if (!readLoop(b, loop))
     return {Value()};

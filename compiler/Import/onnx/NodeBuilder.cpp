@@ -18,6 +18,15 @@ namespace tinh::onnx {
 // Inputs and outputs
 //===----------------------------------------------------------------------===//
 
+std::string Operand::describe() const {
+  if (tensor)
+    return graph::shapeToString(tensor.getType());
+  if (!sequence)
+    return "an optional that has nothing";
+  return "a sequence of " + std::to_string(sequence->size()) +
+         (sequence->size() == 1 ? " tensor" : " tensors");
+}
+
 bool NodeBuilder::has(int i) const {
   return i < node.proto->input_size() && !node.proto->input(i).empty();
 }
@@ -45,11 +54,22 @@ SmallVector<Value> NodeBuilder::inputs() {
   return values;
 }
 
-const Sequence *NodeBuilder::sequence(int i) {
-  const Sequence *found = has(i) ? findSequence(node.proto->input(i)) : nullptr;
-  if (!found)
-    fail("input " + Twine(i) + " is no sequence of tensors");
+std::optional<Operand> NodeBuilder::operand(int i) {
+  if (!has(i))
+    return Operand();
+  std::optional<Operand> found = findOperand(node.proto->input(i));
+  hasFailed |= !found; // Which reports its errors.
   return found;
+}
+
+std::optional<Sequence> NodeBuilder::sequence(int i) {
+  std::optional<Operand> found = operand(i);
+  if (!found)
+    return std::nullopt;
+  if (!found->sequence)
+    fail("input " + Twine(i) + ": expected a sequence of tensors, found " +
+         found->describe());
+  return found->sequence;
 }
 
 bool NodeBuilder::refuseOutputs(int first) {

@@ -26,6 +26,17 @@ using Results = llvm::SmallVector<mlir::Value, 1>;
 /// alone.
 using Sequence = llvm::SmallVector<mlir::Value, 0>;
 
+/// What a name of a model stands for: a tensor, a sequence or, as an optional
+/// that has nothing, neither. An optional that has something is that.
+struct Operand {
+  mlir::Value tensor;
+  std::optional<Sequence> sequence;
+
+  bool isAbsent() const { return !tensor && !sequence; }
+  /// "2x3xf32", "a sequence of 2 tensors": for messages.
+  std::string describe() const;
+};
+
 /// Extents that a model computes: the largest that they may be and, of those
 /// that the run decides, what they are (tensor<i64>); null of constants.
 struct Extents {
@@ -43,10 +54,10 @@ public:
   NodeBuilder(
       GraphBuilder &graph, const Node &node, const ModelFile &file,
       llvm::function_ref<mlir::Value(llvm::StringRef)> lookup,
-      llvm::function_ref<const Sequence *(llvm::StringRef)> findSequence,
+      llvm::function_ref<std::optional<Operand>(llvm::StringRef)> findOperand,
       llvm::function_ref<int(llvm::StringRef)> findType)
       : GraphOps(graph), node(node), file(file), lookup(lookup),
-        findSequence(findSequence), findType(findType) {}
+        findOperand(findOperand), findType(findType) {}
 
   const Node &node;
   const ModelFile &file;
@@ -67,10 +78,12 @@ public:
   llvm::SmallVector<mlir::Value> inputs();
   /// The TensorProto.DataType of an input that the model gives one; else 0.
   int inputType(int i) const;
-  /// Null, with an error, if the input is no sequence.
-  const Sequence *sequence(int i);
-  /// What is given in place of results by ops that make a sequence.
-  std::optional<Sequence> sequenceResult;
+  /// Nothing, with an error, if the input is no sequence.
+  std::optional<Sequence> sequence(int i);
+  /// Nothing only after an error; an optional that is not given is absent.
+  std::optional<Operand> operand(int i);
+  /// What is given in place of results by ops that do not make tensors alone.
+  std::optional<llvm::SmallVector<Operand, 1>> operandResults;
   /// Reports outputs from `first` on, which the op does not have here.
   bool refuseOutputs(int first);
 
@@ -106,7 +119,7 @@ private:
                                                        llvm::StringRef what);
 
   llvm::function_ref<mlir::Value(llvm::StringRef)> lookup;
-  llvm::function_ref<const Sequence *(llvm::StringRef)> findSequence;
+  llvm::function_ref<std::optional<Operand>(llvm::StringRef)> findOperand;
   llvm::function_ref<int(llvm::StringRef)> findType;
 };
 

@@ -27,7 +27,8 @@ struct OpEntry {
   /// Negative: any number.
   int maxInputs;
   BuildFunction build;
-  /// Whether its first input is a sequence; all others are tensors.
+  /// Whether its first input is a sequence or an optional; all others are
+  /// tensors.
   bool takesSequence = false;
 };
 

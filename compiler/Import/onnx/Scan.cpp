@@ -68,7 +68,7 @@ static Results scanRows(NodeBuilder &b, const GraphProto &graph,
       ofRow.resize(ofRow.size() - 1);
       b.graph.markBounded(inputs.back(), ofRow);
     }
-    if (!buildSubgraph(graph, inputs, outputs))
+    if (!buildTensors(b, graph, inputs, outputs, buildSubgraph))
       return {Value()};
     graph::YieldOp::create(raw, loc, outputs);
   }

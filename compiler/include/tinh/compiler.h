@@ -99,6 +99,10 @@ struct CompileRequest {
   /// Elements, by name, of inputs that become constants of the model: one for
   /// all or a list between commas, such as "16000", "true" or "0.5,-inf".
   std::map<std::string, std::string> inputValues;
+  /// How many tensors the inputs of an ONNX model have that are sequences, by
+  /// name: each is an input NAME.0, NAME.1 …. Of an optional one, whether it is
+  /// there: 1 or 0; -1, if an optional sequence is not.
+  std::map<std::string, int64_t> lengths;
   /// Memory that weights of a JSON graph refer to, by name.
   std::map<std::string, MemoryBlock> memory;
   /// A .safetensors file, such as the state of a training step, whose tensors

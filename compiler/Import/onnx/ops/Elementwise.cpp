@@ -141,8 +141,6 @@ Results choose(NodeBuilder &b) {
   return {b.where(condition, yes, b.input(2))};
 }
 
-Results identity(NodeBuilder &b) { return {b.input(0)}; }
-
 /// What is beyond the range of a float of 8 bits is limited, unless a node says
 /// otherwise; powers of two are rounded up, if it does not; integers of few
 /// bits keep their lowest ones.
@@ -304,7 +302,6 @@ ArrayRef<OpEntry> elementwiseOps() {
       {"Floor", 1, 1, 1, unary<graph::FloorOp>},
       {"Greater", 1, 2, 2, compare<P::Greater>},
       {"GreaterOrEqual", 1, 2, 2, compare<P::GreaterEqual>},
-      {"Identity", 1, 1, 1, identity},
       {"IsInf", 1, 1, 1, isInf},
       {"IsNaN", 1, 1, 1, unary<graph::IsNanOp>},
       {"Less", 1, 2, 2, compare<P::Less>},

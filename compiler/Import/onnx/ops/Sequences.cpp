@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // PyTorch writes torch.split and torch.chunk as sequences from which tensors
-// are taken by constant positions.
+// are taken by constant positions. What makes a sequence says which tensors are
+// in it, so that all that is done with one is done when the model is imported.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/OpTable.h"
@@ -52,6 +53,12 @@ std::optional<Ints> pieceSizes(NodeBuilder &b, int64_t extent) {
   return std::nullopt;
 }
 
+/// A result that is no tensor, or may be none.
+Results give(NodeBuilder &b, Operand result) {
+  b.operandResults = {std::move(result)};
+  return {};
+}
+
 Results splitToSequence(NodeBuilder &b) {
   Value x = b.input(0);
   if (!x)
@@ -72,48 +79,155 @@ Results splitToSequence(NodeBuilder &b) {
     pieces.push_back(drops ? b.reshape(piece, dropped) : piece);
     start += size;
   }
-  b.sequenceResult = std::move(pieces);
-  return {};
+  return give(b, {{}, std::move(pieces)});
+}
+
+/// Whether a tensor has elements like those of another in a sequence.
+bool checkElement(NodeBuilder &b, Value tensor, Value other) {
+  if (b.element(tensor) == b.element(other))
+    return true;
+  b.fail("the tensors of a sequence have one element type, found " +
+         graph::shapeToString(tensor.getType()) + " and " +
+         graph::shapeToString(other.getType()));
+  return false;
 }
 
 Results sequenceConstruct(NodeBuilder &b) {
   SmallVector<Value> tensors = b.inputs();
   if (b.failed())
     return {Value()};
-  b.sequenceResult = Sequence(tensors.begin(), tensors.end());
-  return {};
+  for (Value tensor : tensors)
+    if (!checkElement(b, tensor, tensors.front()))
+      return {Value()};
+  return give(b, {{}, Sequence(tensors.begin(), tensors.end())});
+}
+
+Results sequenceEmpty(NodeBuilder &b) { return give(b, {{}, Sequence()}); }
+
+/// The position in a sequence that input `i` says, from its end if it is
+/// negative, and less than `limit`; the last one if there is no input.
+std::optional<size_t> positionIn(NodeBuilder &b, int i, int64_t count,
+                                 int64_t limit) {
+  std::optional<int64_t> position = limit - 1;
+  if (b.has(i))
+    position = b.integer(i, "the position");
+  if (!position)
+    return std::nullopt;
+  if (*position >= -count && *position < limit)
+    return *position < 0 ? *position + count : *position;
+  b.fail("there is no position " + Twine(*position) + " in a sequence of " +
+         Twine(count));
+  return std::nullopt;
+}
+
+Results sequenceInsert(NodeBuilder &b) {
+  std::optional<Sequence> sequence = b.sequence(0);
+  Value tensor = b.input(1);
+  if (!sequence || !tensor)
+    return {Value()};
+  auto count = static_cast<int64_t>(sequence->size());
+  auto position = positionIn(b, 2, count, count + 1);
+  if (!position || (count > 0 && !checkElement(b, tensor, sequence->front())))
+    return {Value()};
+  sequence->insert(sequence->begin() + *position, tensor);
+  return give(b, {{}, std::move(sequence)});
+}
+
+Results sequenceErase(NodeBuilder &b) {
+  std::optional<Sequence> sequence = b.sequence(0);
+  if (!sequence)
+    return {Value()};
+  auto count = static_cast<int64_t>(sequence->size());
+  auto position = positionIn(b, 1, count, count);
+  if (!position)
+    return {Value()};
+  sequence->erase(sequence->begin() + *position);
+  return give(b, {{}, std::move(sequence)});
+}
+
+Results sequenceLength(NodeBuilder &b) {
+  std::optional<Sequence> sequence = b.sequence(0);
+  if (!sequence)
+    return {Value()};
+  return {b.constantInts({}, static_cast<int64_t>(sequence->size()))};
+}
+
+/// Along an axis of the tensors, or along a new one.
+Results concatFromSequence(NodeBuilder &b) {
+  std::optional<Sequence> sequence = b.sequence(0);
+  if (!sequence)
+    return {Value()};
+  if (sequence->empty())
+    return {b.fail("a sequence of 0 tensors has nothing to concatenate")};
+  if (!b.hasAttribute("axis"))
+    return {b.fail("attribute axis is missing")};
+  bool isNew = b.intAttribute("new_axis", 0) != 0;
+  auto axis = b.axis(b.intAttribute("axis", 0),
+                     b.rank(sequence->front()) + (isNew ? 1 : 0));
+  if (!axis)
+    return {Value()};
+  SmallVector<Value> parts(sequence->begin(), sequence->end());
+  if (isNew)
+    for (Value &part : parts) {
+      Ints shape(b.shape(part));
+      if (shape.size() < static_cast<size_t>(*axis))
+        return {b.fail("the tensors have other ranks: " +
+                       graph::shapeToString(sequence->front().getType()) +
+                       " and " + graph::shapeToString(part.getType()))};
+      shape.insert(shape.begin() + *axis, 1);
+      part = b.reshape(part, shape);
+    }
+  return {b.concat(parts, *axis)};
 }
 
 Results sequenceAt(NodeBuilder &b) {
-  const Sequence *sequence = b.sequence(0);
-  auto position = b.integer(1, "the position");
-  if (!sequence || !position)
+  std::optional<Sequence> sequence = b.sequence(0);
+  if (!sequence)
     return {Value()};
   auto count = static_cast<int64_t>(sequence->size());
-  int64_t i = *position;
-  if (i < -count || i >= count)
-    return {b.fail("there is no tensor " + Twine(i) + " in a sequence of " +
-                   Twine(count))};
-  return {(*sequence)[i < 0 ? i + count : i]};
+  auto position = positionIn(b, 1, count, count);
+  return {position ? (*sequence)[*position] : Value()};
 }
 
-/// An optional is what it holds: tensors alone, all of which are there.
-Results optionalElement(NodeBuilder &b) { return {b.input(0)}; }
+/// A tensor, a sequence or an optional as it is.
+Results identity(NodeBuilder &b) {
+  std::optional<Operand> operand = b.operand(0);
+  if (!operand)
+    return {Value()};
+  return give(b, std::move(*operand));
+}
+
+Results optionalElement(NodeBuilder &b) {
+  std::optional<Operand> operand = b.operand(0);
+  if (operand && operand->isAbsent())
+    return {b.fail("input 0 is an optional that has nothing")};
+  return identity(b);
+}
 
 Results optionalHasElement(NodeBuilder &b) {
-  Value has = b.scalar(b.graph.raw().getI1Type(), b.has(0) ? 1 : 0);
-  return {has};
+  std::optional<Operand> operand = b.operand(0);
+  if (!operand)
+    return {Value()};
+  return {b.scalar(b.graph.raw().getI1Type(), operand->isAbsent() ? 0 : 1)};
 }
 
 } // namespace
 
 ArrayRef<OpEntry> sequenceOps() {
   static const OpEntry entries[] = {
-      {"Optional", 15, 1, 1, optionalElement},
-      {"OptionalGetElement", 15, 1, 1, optionalElement},
-      {"OptionalHasElement", 15, 0, 1, optionalHasElement},
+      {"ConcatFromSequence", 11, 1, 1, concatFromSequence,
+       /*takesSequence=*/true},
+      {"Identity", 1, 1, 1, identity, /*takesSequence=*/true},
+      {"Optional", 15, 0, 1, identity, /*takesSequence=*/true},
+      {"OptionalGetElement", 15, 1, 1, optionalElement, /*takesSequence=*/true},
+      {"OptionalHasElement", 15, 0, 1, optionalHasElement,
+       /*takesSequence=*/true},
       {"SequenceAt", 11, 2, 2, sequenceAt, /*takesSequence=*/true},
       {"SequenceConstruct", 11, 1, -1, sequenceConstruct},
+      {"SequenceEmpty", 11, 0, 0, sequenceEmpty},
+      {"SequenceErase", 11, 1, 2, sequenceErase, /*takesSequence=*/true},
+      {"SequenceInsert", 11, 2, 3, sequenceInsert, /*takesSequence=*/true},
+      {"SequenceLength", 11, 1, 1, sequenceLength, /*takesSequence=*/true},
       {"SplitToSequence", 11, 1, 2, splitToSequence},
   };
   return entries;
