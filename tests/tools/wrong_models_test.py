@@ -348,8 +348,8 @@ class WrongJson(WrongModels):
  ], "outputs": ["e", "f"], "inptus": [] }"""
         )
         dtypes = (
-            "f64 f32 f16 bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz i64 i32 i16 i8 "
-            "u64 u32 u16 u8 bool"
+            "f64 f32 f16 bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0fnu "
+            "f4e2m1fn i64 i32 i16 i8 u64 u32 u16 u8 bool"
         )
         self.assertEqual(
             errors,
@@ -402,7 +402,7 @@ class WrongJson(WrongModels):
     def test_inputs(self):
         for change, message in (
             ({"dtype": "f33"}, 'unknown dtype "f33"; there are f64 f32 f16 bf16 '
-             "f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz "
+             "f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0fnu f4e2m1fn "
              "i64 i32 i16 i8 u64 u32 u16 u8 bool"),
             ({"shape": [-1]}, "each dimension is an extent or the name of an open one, "
              "found -1"),
@@ -488,7 +488,7 @@ class WrongJson(WrongModels):
             file(data_offsets=[0, 20]),
             'tensor "t": expected 24 bytes for F32 [2, 3], found 20',
         )
-        check(file(dtype="F8_E8M0"), 'tensor "t": dtype F8_E8M0 is not supported')
+        check(file(dtype="F6_E2M3"), 'tensor "t": dtype F6_E2M3 is not supported')
         check(
             file(shape=[1 << 62, 4]),
             f'tensor "t": the shape [{1 << 62}, 4] is beyond any '

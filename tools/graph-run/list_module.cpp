@@ -14,15 +14,16 @@
 #include "inputs.h"
 #include "printable.h"
 
+#include <cinttypes>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace tinh::tools {
 
 static void print_tensor(const char *kind, const tinh_tensor_info_t &tensor) {
-  std::printf("  %-7s %-32s %-24s %12llu bytes\n", kind,
+  std::printf("  %-7s %-32s %-24s %12" PRIu64 " bytes\n", kind,
               printable(tensor.name).c_str(), type_text(tensor).c_str(),
-              static_cast<unsigned long long>(tensor.size));
+              tensor.size);
 }
 
 static void print_function(const tinh_module_t *module, uint32_t index) {
@@ -38,27 +39,21 @@ static void print_function(const tinh_module_t *module, uint32_t index) {
   for (uint32_t i = 0; i < function.num_outputs; ++i)
     if (tinh_module_output_info(module, index, i, &tensor) == TINH_OK)
       print_tensor("output", tensor);
-  std::printf("  steps %u, arena %llu bytes (lower bound %llu, without reuse "
-              "%llu)\n",
-              function.num_steps,
-              static_cast<unsigned long long>(function.arena_size),
-              static_cast<unsigned long long>(function.lower_bound_size),
-              static_cast<unsigned long long>(function.unplanned_size));
+  std::printf("  steps %u, arena %" PRIu64 " bytes (lower bound %" PRIu64
+              ", without reuse %" PRIu64 ")\n",
+              function.num_steps, function.arena_size,
+              function.lower_bound_size, function.unplanned_size);
   if (function.device_arena_size)
-    std::printf(
-        "  on the GPU: arena %llu bytes (lower bound %llu, without "
-        "reuse %llu)\n",
-        static_cast<unsigned long long>(function.device_arena_size),
-        static_cast<unsigned long long>(function.device_lower_bound_size),
-        static_cast<unsigned long long>(function.device_unplanned_size));
+    std::printf("  on the GPU: arena %" PRIu64 " bytes (lower bound %" PRIu64
+                ", without reuse %" PRIu64 ")\n",
+                function.device_arena_size, function.device_lower_bound_size,
+                function.device_unplanned_size);
   if (function.num_steps_without_gpu)
-    std::printf(
-        "  without a GPU: steps %u, arena %llu bytes (lower bound %llu, "
-        "without reuse %llu)\n",
-        function.num_steps_without_gpu,
-        static_cast<unsigned long long>(function.arena_size_without_gpu),
-        static_cast<unsigned long long>(function.lower_bound_size_without_gpu),
-        static_cast<unsigned long long>(function.unplanned_size_without_gpu));
+    std::printf("  without a GPU: steps %u, arena %" PRIu64
+                " bytes (lower bound %" PRIu64 ", without reuse %" PRIu64 ")\n",
+                function.num_steps_without_gpu, function.arena_size_without_gpu,
+                function.lower_bound_size_without_gpu,
+                function.unplanned_size_without_gpu);
 }
 
 static void print_variables(const tinh_module_t *module, uint32_t count) {
@@ -79,16 +74,14 @@ void print_module(const tinh_module_t *module) {
               info.needs_cuda ? " and an NVIDIA GPU"
               : info.has_cuda ? ", alone or with an NVIDIA GPU"
                               : "");
-  std::printf("weights %llu bytes, state %llu bytes, %u kernels\n",
-              static_cast<unsigned long long>(info.weights_size),
-              static_cast<unsigned long long>(info.state_size),
-              info.num_kernels);
+  std::printf("weights %" PRIu64 " bytes, state %" PRIu64
+              " bytes, %u kernels\n",
+              info.weights_size, info.state_size, info.num_kernels);
   if (info.device_state_size)
-    std::printf("state on the GPU %llu bytes\n",
-                static_cast<unsigned long long>(info.device_state_size));
+    std::printf("state on the GPU %" PRIu64 " bytes\n", info.device_state_size);
   if (info.state_size_without_gpu)
-    std::printf("state without a GPU %llu bytes\n",
-                static_cast<unsigned long long>(info.state_size_without_gpu));
+    std::printf("state without a GPU %" PRIu64 " bytes\n",
+                info.state_size_without_gpu);
   for (uint32_t i = 0; i < info.num_functions; ++i)
     print_function(module, i);
   print_variables(module, info.num_variables);
