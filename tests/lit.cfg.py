@@ -6,7 +6,8 @@ import lit.formats
 
 config.name = "tinh"
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs"]
+# What fuzz targets are given is no test of its own.
+config.excludes = ["Inputs", "corpus"]
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.test_source_root = os.path.join(config.tinh_source_dir, "tests")
 config.test_exec_root = os.path.join(config.tinh_binary_dir, "tests", "lit")

@@ -36,6 +36,7 @@ static const std::map<llvm::StringRef, const char *> &opsWithoutRule() {
                     *discrete = "gives booleans, integers or indices",
                     *constant = "reads no tensor",
                     *later = "is made after gradients are built",
+                    *earlier = "is resolved before gradients are built",
                     *part = "is part of an op that has a rule";
   static const std::map<llvm::StringRef, const char *> reasons = {
       {"and", integers},
@@ -56,6 +57,8 @@ static const std::map<llvm::StringRef, const char *> &opsWithoutRule() {
       {"iota", constant},
       {"variable", constant},
       {"weight", constant},
+      {"set_dimension_size", earlier},
+      {"dimension_size", earlier},
       {"kernel", later},
       {"dispatch", later},
       {"transfer", later},
