@@ -204,8 +204,9 @@ static Json ops_json(const OpGraph &graph, const std::vector<uint32_t> &order) {
 }
 
 static const char *kind_text(tinh_opcode_t opcode) {
-  static const char *const kTexts[] = {"kernel", "copy", "zero", "branch",
-                                       "jump",   "loop", "next"};
+  static const char *const kTexts[] = {"kernel", "copy",  "zero",
+                                       "start",  "await", "branch",
+                                       "jump",   "loop",  "next"};
   return kTexts[opcode];
 }
 
