@@ -159,7 +159,8 @@ static nb::object used_part(const Run &run, size_t i) {
     if (number >= 0)
       std::memcpy(&used, run.output_buffers[static_cast<size_t>(number)].data,
                   sizeof used);
-    nb::object end = number < 0 ? nb::none() : nb::int_(used);
+    nb::object end =
+        number < 0 ? nb::object(nb::none()) : nb::object(nb::int_(used));
     slices.append(nb::steal(PySlice_New(nullptr, end.ptr(), nullptr)));
   }
   return nb::len(slices) > 0 ? nb::object(array[nb::tuple(slices)]) : array;
