@@ -15,7 +15,7 @@ have, ml_dtypes.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,9 +61,18 @@ def _is_open(value: onnx.ValueInfoProto) -> bool:
     )
 
 
+def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """Those of a graph and of the graphs in its nodes."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _nodes(inner)
+
+
 def _tensors_behind(graph: onnx.GraphProto, name: str) -> set[str]:
     """What a tensor is computed from: it itself, and those before it."""
-    producers = {out: node for node in graph.node for out in node.output}
+    producers = {out: node for node in _nodes(graph) for out in node.output}
     waiting, seen = [name], set()
     while waiting:
         tensor = waiting.pop()
@@ -175,8 +184,9 @@ class PreparedModel(base.BackendRep):
         results = compiled(
             **{name: x for name, x in tensors.items() if name not in self._constants}
         )
-        if len(compiled.outputs) == 1:
+        if not isinstance(results, tuple):
             results = (results,)
+        # Outputs that say sizes come last, and are no results.
         found = {info.name: x for info, x in zip(compiled.outputs, results)}
         outputs = self._model.graph.output
         names = [value.name for value in outputs]

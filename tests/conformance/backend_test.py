@@ -144,7 +144,7 @@ def run_all(keys, jobs):
 
 def random_nodes():
     """Cases of random numbers, which are each implementation's own."""
-    return {case.name for case in onnx_cases.collect() if onnx_cases.is_random(case)}
+    return {case.name for case in onnx_cases.collect() if case.is_random}
 
 
 def sequences_of_scalars():
