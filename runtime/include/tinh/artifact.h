@@ -255,8 +255,8 @@ typedef struct tinh_collective_desc {
   uint32_t dtype;     /* tinh_dtype_t, and as what it is sent: */
   uint32_t wire;
   uint32_t root;
-  uint32_t num_ranks; /* How many there must be; 0: any number. An ALL_GATHER and
-                         a REDUCE_SCATTER are for a number. */
+  uint32_t num_ranks; /* How many there must be; 0: any number. An ALL_GATHER
+                         and a REDUCE_SCATTER are for a number. */
   uint64_t count;
 } tinh_collective_desc_t;
 
@@ -280,9 +280,10 @@ typedef struct tinh_collective_desc {
  * not copied to the GPU's memory: they are there, as DEVICE_WEIGHTS. `init` has
  * no steps of the GPU.
  *
- * What a START reads may not be written, and what it writes not be touched, before
- * its AWAIT is finished. Each has one, behind it; both are run in each run, once:
- * in no loop, and with no way around them. Their buffers are in the CPU's memory.
+ * What a START reads may not be written, and what it writes not be touched,
+ * before its AWAIT is finished. Each has one, behind it; both are run in each
+ * run, once: in no loop, and with no way around them. Their buffers are in the
+ * CPU's memory.
  *
  * Loops nest; the depth of one is the number of loops around it, and the steps
  * behind its LOOP, up to its NEXT, are in it. BRANCH and JUMP go forward, into
