@@ -48,19 +48,31 @@ static const tinh_tensor_desc_t outputs[] = {
     {"y", TINH_DTYPE_F32, 1, {N}, SIZE, TINH_NOT_VARIABLE}};
 
 #define ARENA(part) {TINH_SPACE_ARENA, 0, (part) * SIZE}
-static const tinh_buffer_ref_t
-    to_sum[] = {{TINH_SPACE_INPUT, 0, 0}, ARENA(0)},
-    sum[] = {ARENA(0), ARENA(1)},
-    beside[] = {{TINH_SPACE_INPUT, 0, 0}, ARENA(2)},
-    add_both[] = {ARENA(1), ARENA(2), {TINH_SPACE_OUTPUT, 0, 0}},
-    to_half[] = {{TINH_SPACE_INPUT, 0, 0}, ARENA(0)},
-    from_half[] = {ARENA(0), {TINH_SPACE_OUTPUT, 0, 0}};
+static const tinh_buffer_ref_t to_sum[] = {{TINH_SPACE_INPUT, 0, 0}, ARENA(0)},
+                               sum[] = {ARENA(0), ARENA(1)},
+                               beside[] = {{TINH_SPACE_INPUT, 0, 0}, ARENA(2)},
+                               add_both[] = {ARENA(1),
+                                             ARENA(2),
+                                             {TINH_SPACE_OUTPUT, 0, 0}},
+                               to_half[] = {{TINH_SPACE_INPUT, 0, 0}, ARENA(0)},
+                               from_half[] = {ARENA(0),
+                                              {TINH_SPACE_OUTPUT, 0, 0}};
 
 static const tinh_collective_desc_t
-    all_reduce = {TINH_ALL_REDUCE, TINH_REDUCE_SUM, TINH_DTYPE_F32,
-                  TINH_DTYPE_F32, 0, 0, N},
-    scatter = {TINH_REDUCE_SCATTER, TINH_REDUCE_MEAN, TINH_DTYPE_F32,
-               TINH_DTYPE_F32, 0, 2, N / 2},
+    all_reduce = {TINH_ALL_REDUCE,
+                  TINH_REDUCE_SUM,
+                  TINH_DTYPE_F32,
+                  TINH_DTYPE_F32,
+                  0,
+                  0,
+                  N},
+    scatter = {TINH_REDUCE_SCATTER,
+               TINH_REDUCE_MEAN,
+               TINH_DTYPE_F32,
+               TINH_DTYPE_F32,
+               0,
+               2,
+               N / 2},
     gather = {TINH_ALL_GATHER, 0, TINH_DTYPE_F32, TINH_DTYPE_F32, 0, 2, N / 2};
 
 static const tinh_step_t main_steps[] = {

@@ -51,9 +51,9 @@ typedef enum tinh_step_kind {
   TINH_STEP_KERNEL = 0,
   TINH_STEP_COPY = 1,
   TINH_STEP_ZERO = 2,
-  TINH_STEP_LOOP = 3,   /* All iterations, with the steps in them. */
-  TINH_STEP_CONTROL = 4, /* A branch, or the end of an iteration; it is never
-                            measured. */
+  TINH_STEP_LOOP = 3,      /* All iterations, with the steps in them. */
+  TINH_STEP_CONTROL = 4,   /* A branch, or the end of an iteration; it is never
+                              measured. */
   TINH_STEP_COLLECTIVE = 5 /* The start of a collective, or the wait for it. */
 } tinh_step_kind_t;
 

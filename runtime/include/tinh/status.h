@@ -37,8 +37,8 @@ typedef enum tinh_status {
   TINH_ALREADY_STARTED = 10,  /* Too late to cancel or to settle. */
   TINH_INTERNAL = 11,         /* A defect of the runtime. */
   TINH_INVALID_FILE = 12,     /* Damaged, or of another model. */
-  TINH_NOT_FINITE = 13,  /* A NaN or infinity, where they are looked for. */
-  TINH_NO_DEVICE = 14,   /* No CUDA driver, or no GPU. */
+  TINH_NOT_FINITE = 13,   /* A NaN or infinity, where they are looked for. */
+  TINH_NO_DEVICE = 14,    /* No CUDA driver, or no GPU. */
   TINH_DEVICE_ERROR = 15, /* What the GPU or its driver says has failed. */
   TINH_COLLECTIVE_FAILED = 16 /* A rank has died, hangs or has given up. */
 } tinh_status_t;
