@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/GraphImporter.h"
 
+#include "compiler/Import/onnx/InputSizes.h"
+
 #include "compiler/Import/NodesByOp.h"
 #include "compiler/Import/onnx/Schemas.h"
 
@@ -295,30 +297,6 @@ bool GraphImporter::buildKnown(const Node &node) {
   return !isListed && buildNode(node);
 }
 
-/// That the op takes inputs of which the run decides the size of a dimension,
-/// if there are any.
-bool GraphImporter::checkSizes(NodeBuilder &b) {
-  // Softmax has one dimension of several before operator set 13, and indices
-  // of pools are those of the whole input.
-  bool takes =
-      takesSizes(b.node.domain(), b.op()) ||
-      (b.opset() >= 13 && (b.op() == "Softmax" || b.op() == "LogSoftmax")) ||
-      (b.op() == "MaxPool" && b.numOutputs() == 1) ||
-      (b.op() == "Dropout" && b.numOutputs() == 1);
-  for (int i = 0; i < b.numInputs() && !takes; ++i) {
-    if (!b.has(i) || findOther(b.node.proto->input(i)))
-      continue;
-    Value value = b.input(i);
-    for (int64_t d = 0; value && d < NodeBuilder::rank(value); ++d)
-      if (builder.isBounded(value, d))
-        return fail(b.node, "the run decides the size of dimension " +
-                                Twine(d) + " of input \"" +
-                                b.node.proto->input(i) +
-                                "\", which is not supported for this op");
-  }
-  return true;
-}
-
 bool GraphImporter::buildNode(const Node &node) {
   builder.setLocation(
       NameLoc::get(StringAttr::get(builder.context(), node.name)));
@@ -339,8 +317,10 @@ bool GraphImporter::buildNode(const Node &node) {
   } else {
     const OpEntry *entry =
         findOp(node.domain(), node.proto->op_type(), node.opset());
-    if (!checkInputs(nodeBuilder, *entry) || !checkSizes(nodeBuilder))
+    if (!checkInputs(nodeBuilder, *entry))
       return false;
+    if (auto unknown = findUnknownSize(nodeBuilder); !unknown.empty())
+      return fail(node, unknown);
     results = entry->build(nodeBuilder);
   }
   bool isNull = llvm::is_contained(results, Value());

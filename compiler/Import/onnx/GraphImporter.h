@@ -66,7 +66,6 @@ private:
   bool buildNode(const Node &node);
   bool defineResults(const NodeBuilder &node, const Results &results);
   bool checkInputs(const NodeBuilder &builder, const OpEntry &entry);
-  bool checkSizes(NodeBuilder &builder);
   bool checkTypes(const Node &node);
 
   // ControlFlow.cpp, Loop.cpp: nodes with subgraphs. The results have

@@ -68,10 +68,6 @@ llvm::ArrayRef<OpEntry> suppressionOps();
 llvm::ArrayRef<OpEntry> treeOps();
 llvm::ArrayRef<OpEntry> vectorizerOps();
 
-/// Whether an op is built for inputs of which the run decides the size of a
-/// dimension: others are built of extents, which are the largest there may be.
-bool takesSizes(llvm::StringRef domain, llvm::StringRef name);
-
 /// How to build an op of an operator set; null if it is not supported.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name,
                       int64_t opset);
