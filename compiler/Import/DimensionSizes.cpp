@@ -95,6 +95,7 @@ Value GraphBuilder::setDimensionSize(Value value, int64_t dimension,
   auto known = constantOf(size);
   if (known && denseToInts(*known).front() == extent)
     return value;
+  neverNegative[size] = true;
   return create<graph::SetDimensionSizeOp>({value, size},
                                            {attribute("dimension", dimension)});
 }
@@ -105,8 +106,27 @@ static bool isNotNegative(const std::optional<DenseElementsAttr> &constant) {
                                   [](double x) { return x >= 0; });
 }
 
+static bool isPositive(const std::optional<DenseElementsAttr> &constant) {
+  return constant && llvm::all_of(denseToDoubles(*constant),
+                                  [](double x) { return x > 0; });
+}
+
+/// Whether a cast keeps numbers as large as sizes.
+static bool keepsSizes(graph::CastOp op) {
+  Type to = getElementTypeOrSelf(op.getType());
+  return isa<FloatType>(to) || to.isInteger(64) || to.isInteger(32);
+}
+
 /// Whether what is made of sizes and constants has no negative number.
 bool GraphBuilder::isNeverNegative(Value value, unsigned depth) {
+  if (auto it = neverNegative.find(value); it != neverNegative.end())
+    return it->second;
+  bool result = findNeverNegative(value, depth);
+  neverNegative[value] = result;
+  return result;
+}
+
+bool GraphBuilder::findNeverNegative(Value value, unsigned depth) {
   constexpr unsigned kMaxDepth = 64;
   if (auto constant = constantOf(value))
     return isNotNegative(constant);
@@ -115,6 +135,8 @@ bool GraphBuilder::isNeverNegative(Value value, unsigned depth) {
     return false;
   if (isa<graph::DimensionSizeOp>(op))
     return true;
+  if (auto cast = dyn_cast<graph::CastOp>(op); cast && !keepsSizes(cast))
+    return false;
   auto isOf = [&](Value operand) {
     return isNeverNegative(operand, depth + 1);
   };
@@ -142,13 +164,14 @@ bool GraphBuilder::isMonotone(Operation *op) {
   };
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<graph::ReshapeOp, graph::BroadcastOp, graph::ConcatOp,
-            graph::SliceOp, graph::TransposeOp, graph::CastOp, graph::FloorOp,
-            graph::CeilOp, graph::SqrtOp, graph::AddOp, graph::MaxOp,
-            graph::MinOp>([](auto) { return true; })
+            graph::SliceOp, graph::TransposeOp, graph::FloorOp, graph::CeilOp,
+            graph::SqrtOp, graph::AddOp, graph::MaxOp, graph::MinOp>(
+          [](auto) { return true; })
+      .Case([](graph::CastOp op) { return keepsSizes(op); })
       .Case<graph::ReduceOp, graph::CumsumOp, graph::MulOp>(
           [&](auto) { return areNeverNegative(); })
       .Case([&](graph::DivOp) {
-        return constantOperand(1).has_value() && areNeverNegative();
+        return isPositive(constantOperand(1)) && areNeverNegative();
       })
       .Case<graph::GatherOp, graph::GatherElementsOp, graph::GatherNdOp,
             graph::SubOp>([&](auto) { return constantOperand(1).has_value(); })
@@ -199,10 +222,13 @@ std::optional<DenseElementsAttr> GraphBuilder::boundOf(Value value,
   if (larger.getType() == type)
     result = evaluateConstant(larger, operands);
   larger->destroy();
+  if (result)
+    bounds[value] = *result;
   return result;
 }
 
 void GraphBuilder::setBound(Value value, int64_t bound) {
+  neverNegative[value] = true;
   bounds[value] = DenseElementsAttr::get(graph::countType(context()), bound);
 }
 

@@ -98,6 +98,7 @@ public:
     known.clear();
     bounded.clear();
     bounds.clear();
+    neverNegative.clear();
   }
 
   //===--- Dimensions whose size the run decides --------------------------===//
@@ -105,6 +106,8 @@ public:
   /// Whether a part of a dimension of `value` is used.
   bool isBounded(mlir::Value value, int64_t dimension);
   bool isBounded(mlir::Value value);
+  /// Whether any value has such a dimension.
+  bool hasBounded() const { return !bounded.empty(); }
   /// How much of it is used, a tensor<i64>: where that is known to be the size
   /// of another dimension, the same value.
   mlir::Value dimensionSize(mlir::Value value, int64_t dimension);
@@ -148,6 +151,7 @@ private:
   std::optional<mlir::DenseElementsAttr> read(graph::ExternalAttr external);
   void propagateBounded(mlir::Operation *op);
   bool isNeverNegative(mlir::Value value, unsigned depth);
+  bool findNeverNegative(mlir::Value value, unsigned depth);
   bool isMonotone(mlir::Operation *op);
   std::optional<mlir::DenseElementsAttr> boundOf(mlir::Value value,
                                                  unsigned depth);
@@ -160,6 +164,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> known;
   llvm::DenseMap<mlir::Value, llvm::SmallBitVector> bounded;
   llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> bounds;
+  llvm::DenseMap<mlir::Value, bool> neverNegative;
 };
 
 /// Erases ops that nothing needs, also in the regions of others.
