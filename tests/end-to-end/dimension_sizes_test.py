@@ -88,6 +88,24 @@ class DimensionSizesTest(tool_test.ToolTest):
         chosen = [{"x": x, "c": np.arange(6) % k == 0} for k in (1, 2, 7)]
         self.run_model([node("Compress", "x c", "y", axis=1)], chosen, {"y": FLOAT})
 
+    def test_choices_of_choices(self):
+        nodes = [
+            node("Compress", "x c", "rows", axis=0),
+            node("Compress", "rows d", "y", axis=0),
+            node("Split", "rows", "left right", axis=1, num_outputs=2),
+            node("Shape", "rows", "shape"),
+            node("Mul", "shape twice", "double"),
+            node("Expand", "one double", "ones"),
+        ]
+        constants = {"twice": np.array([2, 1]), "one": np.ones(1, np.float32)}
+        x = self.numbers(8, 2)
+        inputs = [
+            {"x": x, "c": np.arange(8) % k == 1, "d": np.array([True, False, True])}
+            for k in (2, 3)
+        ]
+        outputs = {name: FLOAT for name in "y left right ones".split()}
+        self.run_model(nodes, inputs, outputs, constants)
+
     def test_ops_along_a_size(self):
         """Rows that a condition chooses, and what is computed along them."""
         nodes = [
@@ -165,6 +183,10 @@ class DimensionSizesTest(tool_test.ToolTest):
             (node("LayerNormalization", "columns scale", "y"), "the run decides"),
             (node("LRN", "images", "y", size=3), "of input"),
             (node("EyeLike", "rows", "y"), "of input"),
+            # Extents that are the bound by chance.
+            (node("Reshape", "rows bound", "y"), "does not leave to it"),
+            (node("Reshape", "columns bound_last", "y"), "does not leave to it"),
+            (node("Add", "rows x", "y"), "whether it is to be repeated"),
         ]
         for last, message in cases:
             nodes = [
@@ -175,6 +197,8 @@ class DimensionSizesTest(tool_test.ToolTest):
             ]
             constants = {
                 "two": np.array([2, -1, 3]),
+                "bound": np.array([8, -1]),
+                "bound_last": np.array([-1, 8]),
                 "scale": np.ones(1, np.float32),
                 "axes": np.array([0, 3]),
             }

@@ -49,6 +49,11 @@ Value compressByRun(NodeBuilder &b, Value x, Value condition, int64_t axis) {
     return b.fail("expected a condition of at most " + Twine(b.shape(x)[axis]) +
                   " booleans, found " +
                   graph::shapeToString(condition.getType()));
+  if (b.graph.isBounded(x, axis)) { // What is padding is not chosen.
+    Value isUsed = b.compare(Predicate::Less, b.iota(b.shape(condition)[0]),
+                             b.dimensionSize(x, axis));
+    condition = b.create<graph::AndOp>({condition, isUsed});
+  }
   return b.gather(x, indicesOfTrue(b, condition), axis);
 }
 

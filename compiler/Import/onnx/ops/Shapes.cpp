@@ -6,12 +6,41 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/OpTable.h"
+#include "dialects/graph/Dimensions.h"
 
 using namespace mlir;
 
 namespace tinh::onnx {
 
 namespace {
+
+/// Whether each dimension whose size the run decides goes where the model
+/// leaves an extent open: by -1, by a size or by the 0 of the same dimension. A
+/// number is an extent, which the bound may equal by chance.
+bool keepsSizes(NodeBuilder &b, Value x, const Extents &extents,
+                ArrayRef<int64_t> to) {
+  auto isOpen = [&](int64_t t, int64_t from) {
+    int64_t written = extents.bounds[t];
+    return extents.sizes[t] || written == -1 || (written == 0 && t == from);
+  };
+  for (const graph::ReshapedRun &run : graph::reshapedRuns(b.shape(x), to)) {
+    bool isBounded = false;
+    for (int64_t d = run.fromBegin; d < run.fromEnd; ++d)
+      isBounded |= b.graph.isBounded(x, d);
+    if (!isBounded)
+      continue;
+    bool isKept = isOpen(run.toBegin, run.fromBegin);
+    for (int64_t t = run.toBegin + 1; t < run.toEnd; ++t)
+      isKept &= !isOpen(t, -1);
+    if (!isKept) {
+      b.fail("the run decides the size of dimension " + Twine(run.fromBegin) +
+             " of " + graph::shapeToString(x.getType()) + ", which the shape " +
+             formatShape(extents.bounds) + " does not leave to it");
+      return false;
+    }
+  }
+  return true;
+}
 
 /// 0 keeps the input's extent (unless allowzero), -1 is what remains.
 Results reshape(NodeBuilder &b) {
@@ -52,6 +81,8 @@ Results reshape(NodeBuilder &b) {
     return {b.fail("cannot reshape " + graph::shapeToString(x.getType()) +
                    " (" + Twine(elements) + " elements) to " +
                    formatShape(*wanted))};
+  if (!keepsSizes(b, x, *extents, to))
+    return {Value()};
   return {b.withSizes(b.reshape(x, to), *extents)};
 }
 
