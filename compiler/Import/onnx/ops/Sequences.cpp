@@ -129,6 +129,9 @@ Results sequenceInsert(NodeBuilder &b) {
   auto position = positionIn(b, 2, count, count + 1);
   if (!position || (count > 0 && !checkElement(b, tensor, sequence->front())))
     return {Value()};
+  if (count >= kMostTensors)
+    return {b.fail("a sequence would have more than " + Twine(kMostTensors) +
+                   " tensors")};
   sequence->insert(sequence->begin() + *position, tensor);
   return give(b, {{}, std::move(sequence)});
 }
