@@ -212,14 +212,16 @@ CompileStatus watchCompilation(
   auto crash = runSafely([&] { result = compile(options); });
   if (!crash && succeeded(result))
     return CompileStatus::Succeeded;
-  if (interruption.isRequested()) {
+  if (crash)
+    ::alarm(60); // What crashed may hold a lock that the report needs.
+  if (interruption.isRequested() && !internal) {
     hasEnded = true;
     emitError(FileLineColLoc::get(&context, job.model, 0, 0))
         << interruption.message();
     return CompileStatus::WrongInput;
   }
+  hasEnded = true;
   if (crash) {
-    ::alarm(60); // What crashed may hold a lock that the report needs.
     emitError(unknown) << kInternalError << *crash;
   } else if (!any) {
     emitError(unknown) << kInternalError << "compiling failed without a reason";
