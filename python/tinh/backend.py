@@ -72,13 +72,22 @@ def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
 
 def _tensors_behind(graph: onnx.GraphProto, name: str) -> set[str]:
     """What a tensor is computed from: it itself, and those before it."""
-    producers = {out: node for node in _nodes(graph) for out in node.output}
+    # Branches may call their tensors alike.
+    producers: dict[str, list[onnx.NodeProto]] = {}
+    for node in _nodes(graph):
+        for output in node.output:
+            producers.setdefault(output, []).append(node)
     waiting, seen = [name], set()
     while waiting:
         tensor = waiting.pop()
-        if tensor not in seen:
-            seen.add(tensor)
-            waiting += producers[tensor].input if tensor in producers else []
+        if tensor in seen:
+            continue
+        seen.add(tensor)
+        for node in producers.get(tensor, ()):
+            waiting += node.input
+            for attribute in node.attribute:
+                for inner in (attribute.g, *attribute.graphs):
+                    waiting += (output.name for output in inner.output)
     return seen
 
 
