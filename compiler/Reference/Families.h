@@ -29,6 +29,11 @@ std::optional<Tensor> evaluateReduction(mlir::Operation *op, Operands in);
 std::optional<Tensor> evaluateNormalization(mlir::Operation *op, Operands in);
 std::optional<Tensor> evaluateQuantization(mlir::Operation *op, Operands in);
 
+/// What a collective gives each rank, of a tensor of each; nothing for another
+/// number of ranks than the op is for.
+std::optional<std::vector<Tensor>> evaluateCollective(mlir::Operation *op,
+                                                      Operands ranks);
+
 /// `x` with its dimensions in another order.
 Tensor transpose(const Tensor &x, llvm::ArrayRef<int64_t> permutation);
 

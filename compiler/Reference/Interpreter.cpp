@@ -37,13 +37,17 @@ public:
   FailureOr<std::vector<Tensor>> run(Block &block,
                                      std::vector<Tensor> arguments);
 
+  // The same op by op.
+  void begin(Block &block, std::vector<Tensor> arguments);
+  LogicalResult evaluate(Operation &op);
+  void setResults(Operation &op, std::vector<Tensor> results);
+  FailureOr<std::vector<Tensor>> copies(ValueRange values);
+
 private:
   const Tensor *find(Value value) const;
   FailureOr<const Tensor *> operand(Value value, std::vector<Tensor> &storage);
-  FailureOr<std::vector<Tensor>> copies(ValueRange values);
   FailureOr<bool> condition(Value value);
   FailureOr<Tensor> readConstant(graph::ConstantOp op);
-  LogicalResult evaluate(Operation &op);
   FailureOr<std::vector<Tensor>> evaluateResults(Operation &op);
   FailureOr<std::vector<Tensor>> evaluateOne(Operation &op);
   FailureOr<std::vector<Tensor>> evaluateIf(graph::IfOp op);
@@ -63,14 +67,18 @@ private:
 
 } // namespace
 
-FailureOr<std::vector<Tensor>> Interpreter::run(Block &block,
-                                                std::vector<Tensor> arguments) {
+void Interpreter::begin(Block &block, std::vector<Tensor> arguments) {
   for (auto [argument, tensor] :
        llvm::zip_equal(block.getArguments(), arguments))
     values[argument] = std::move(tensor);
   for (Operation &op : block)
     for (Value read : graph::readValues(&op))
       ++uses[read];
+}
+
+FailureOr<std::vector<Tensor>> Interpreter::run(Block &block,
+                                                std::vector<Tensor> arguments) {
+  begin(block, std::move(arguments));
   for (Operation &op : block.without_terminator())
     if (failed(evaluate(op)))
       return failure();
@@ -131,13 +139,17 @@ LogicalResult Interpreter::evaluate(Operation &op) {
   auto results = evaluateResults(op);
   if (failed(results))
     return failure();
-  for (auto [value, tensor] : llvm::zip_equal(op.getResults(), *results)) {
+  setResults(op, std::move(*results));
+  return success();
+}
+
+void Interpreter::setResults(Operation &op, std::vector<Tensor> results) {
+  for (auto [value, tensor] : llvm::zip_equal(op.getResults(), results)) {
     if (observe)
       observe(value, tensor);
     values[value] = std::move(tensor);
   }
   dropDead(op);
-  return success();
 }
 
 FailureOr<std::vector<Tensor>> Interpreter::evaluateResults(Operation &op) {
@@ -304,18 +316,81 @@ void Interpreter::dropDead(Operation &op) {
       values.erase(read);
 }
 
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+/// Gives all ranks what the collective gives each.
+static LogicalResult evaluateOnAll(Operation &op,
+                                   MutableArrayRef<Interpreter> ranks) {
+  std::vector<Tensor> operands;
+  for (Interpreter &rank : ranks) {
+    auto tensor = rank.copies(op.getOperands());
+    if (failed(tensor))
+      return failure();
+    operands.push_back(std::move(tensor->front()));
+  }
+  auto results = evaluateCollective(
+      &op, llvm::map_to_vector(operands, [](Tensor &tensor) -> const Tensor * {
+        return &tensor;
+      }));
+  if (!results)
+    return op.emitError("is for another number of ranks than the ")
+           << ranks.size() << " that there are";
+  for (auto [rank, result] : llvm::zip_equal(ranks, *results)) {
+    std::vector<Tensor> own;
+    own.push_back(std::move(result));
+    rank.setResults(op, std::move(own));
+  }
+  return success();
+}
+
+FailureOr<std::vector<std::vector<Tensor>>>
+evaluateOnRanks(func::FuncOp function, std::vector<std::vector<Tensor>> inputs,
+                ReadExternal readExternal, Observe observe) {
+  if (function.isExternal())
+    return function.emitError("has no body to interpret");
+  Block &block = function.getBody().front();
+  std::vector<Interpreter> ranks;
+  for (std::vector<Tensor> &own : inputs) {
+    assert(llvm::equal(function.getArgumentTypes(),
+                       llvm::map_range(own, [](const Tensor &input) -> Type {
+                         return input.type;
+                       })));
+    ranks.emplace_back(readExternal, /*outer=*/nullptr, observe)
+        .begin(block, std::move(own));
+  }
+  for (Operation &op : block.without_terminator()) {
+    if (graph::isCollective(&op)) {
+      if (failed(evaluateOnAll(op, ranks)))
+        return failure();
+      continue;
+    }
+    for (Interpreter &rank : ranks)
+      if (failed(rank.evaluate(op)))
+        return failure();
+  }
+  std::vector<std::vector<Tensor>> results;
+  for (Interpreter &rank : ranks) {
+    auto own = rank.copies(block.getTerminator()->getOperands());
+    if (failed(own))
+      return failure();
+    results.push_back(std::move(*own));
+  }
+  return results;
+}
+
 FailureOr<std::vector<Tensor>> evaluate(func::FuncOp function,
                                         std::vector<Tensor> inputs,
                                         ReadExternal readExternal,
                                         Observe observe) {
-  if (function.isExternal())
-    return function.emitError("has no body to interpret");
-  assert(llvm::equal(function.getArgumentTypes(),
-                     llvm::map_range(inputs, [](const Tensor &input) -> Type {
-                       return input.type;
-                     })));
-  return Interpreter(readExternal, /*outer=*/nullptr, observe)
-      .run(function.getBody().front(), std::move(inputs));
+  std::vector<std::vector<Tensor>> ranks;
+  ranks.push_back(std::move(inputs));
+  auto results =
+      evaluateOnRanks(function, std::move(ranks), readExternal, observe);
+  if (failed(results))
+    return failure();
+  return std::move(results->front());
 }
 
 } // namespace tinh::reference

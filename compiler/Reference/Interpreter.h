@@ -32,12 +32,18 @@ using ReadExternal = llvm::function_ref<llvm::Expected<llvm::ArrayRef<char>>(
 /// Told each value that an op of the function's own block gives, but constants.
 using Observe = llvm::function_ref<void(mlir::Value, const Tensor &)>;
 
-/// The results of `function` on `inputs`, which have its arguments' types.
-/// Fails, after a diagnostic, for what is not of the graph dialect.
+/// The results of `function` on `inputs`, which have its arguments' types, on
+/// one rank. Fails, after a diagnostic, for what is not of the graph dialect.
 mlir::FailureOr<std::vector<Tensor>> evaluate(mlir::func::FuncOp function,
                                               std::vector<Tensor> inputs,
                                               ReadExternal readExternal,
                                               Observe observe = {});
+
+/// The same on several ranks, which have inputs of their own: by rank.
+mlir::FailureOr<std::vector<std::vector<Tensor>>>
+evaluateOnRanks(mlir::func::FuncOp function,
+                std::vector<std::vector<Tensor>> inputs,
+                ReadExternal readExternal, Observe observe = {});
 
 /// The result of an op that has one result and no region; nothing if the op is
 /// not defined on such operands.

@@ -36,7 +36,7 @@ bool isConstantExpression(Value value) {
     count += !isa_and_nonnull<graph::ConstantOp, graph::ReshapeOp>(op);
     if (count > kMostOps || seen.size() > kMostValues)
       return false;
-    if (!op || op->getNumRegions() != 0 ||
+    if (!op || op->getNumRegions() != 0 || graph::isCollective(op) ||
         (op->getNumOperands() == 0 &&
          !isa<graph::ConstantOp, graph::IotaOp>(op)))
       return false;
@@ -72,7 +72,8 @@ DenseSet<Operation *> findConstantOps(func::FuncOp function,
       return constants.contains(operand.getDefiningOp());
     };
     if (op->getNumRegions() != 0 || op->getNumResults() == 0 ||
-        inRuns.contains(op) || !llvm::all_of(op->getOperands(), isConstant))
+        graph::isCollective(op) || inRuns.contains(op) ||
+        !llvm::all_of(op->getOperands(), isConstant))
       return;
     if (isa<graph::ConstantOp>(op)) {
       constants.insert(op);

@@ -118,7 +118,8 @@ void KernelFormer::collect() {
   for (auto [index, op] : llvm::enumerate(block.without_terminator())) {
     position[&op] = index;
     if (dequantizers.contains(&op) ||
-        (!isa<ConstantOp, ReshapeOp, KernelOp>(op) && !isControlFlow(&op)))
+        (!isa<ConstantOp, ReshapeOp, KernelOp>(op) && !isControlFlow(&op) &&
+         !isCollective(&op)))
       ops.push_back(&op);
   }
   position[block.getTerminator()] = position.size();

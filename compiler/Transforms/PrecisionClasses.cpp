@@ -54,8 +54,10 @@ Classes makeClasses() {
       IsInfOp, ArgmaxOp, ArgminOp, IotaOp, ConstantOp, CastOp, BitcastOp,
       QuantizeOp, DequantizeOp, UnpackInt4Op, CustomGradientOp,
       // What regions carry and hand on; ops in them have classes of their own.
-      IfOp, WhileOp, ScanOp, YieldOp, ConditionOp>(classes,
-                                                   PrecisionClass::Full);
+      IfOp, WhileOp, ScanOp, YieldOp, ConditionOp,
+      // What ranks agree on, in the type that it has.
+      AllReduceOp, ReduceScatterOp, AllGatherOp, CollectiveBroadcastOp>(
+      classes, PrecisionClass::Full);
   return classes;
 }
 

@@ -119,6 +119,25 @@ template <typename ConcreteType>
 class ElementwiseOpTrait
     : public mlir::OpTrait::TraitBase<ConcreteType, ElementwiseOpTrait> {};
 
+namespace detail {
+/// Whether `op` stands where all ranks run it.
+llvm::LogicalResult verifyCollective(mlir::Operation *op);
+} // namespace detail
+
+/// Marks ops that all ranks run together, on a tensor of each.
+template <typename ConcreteType>
+class CollectiveOpTrait
+    : public mlir::OpTrait::TraitBase<ConcreteType, CollectiveOpTrait> {
+public:
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    return detail::verifyCollective(op);
+  }
+};
+
+inline bool isCollective(mlir::Operation *op) {
+  return op->hasTrait<CollectiveOpTrait>();
+}
+
 /// NumPy's broadcast of shapes; nothing if they do not fit.
 std::optional<llvm::SmallVector<int64_t>>
 broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<int64_t>> shapes);

@@ -56,6 +56,11 @@ def Graph_ElementwiseTrait : NativeOpTrait<"ElementwiseOpTrait"> {
   let cppNamespace = "::tinh::graph";
 }
 
+// An op that all ranks run together, on a tensor of each.
+def Graph_CollectiveTrait : NativeOpTrait<"CollectiveOpTrait"> {
+  let cppNamespace = "::tinh::graph";
+}
+
 def Graph_KernelPlanInterface : AttrInterface<"KernelPlanInterface"> {
   let description = [{
     How a kernel is computed: what a strategy decided, with all the numbers that

@@ -55,6 +55,7 @@ void registerRules(DialectRegistry &registry) {
     attachPoolingRules(context);
     attachNormalizationRules(context);
     attachControlFlowRules(context);
+    attachCollectiveRules(context);
   });
 }
 

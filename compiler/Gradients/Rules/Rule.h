@@ -103,6 +103,7 @@ void attachContractionRules(mlir::MLIRContext *context);
 void attachPoolingRules(mlir::MLIRContext *context);
 void attachNormalizationRules(mlir::MLIRContext *context);
 void attachControlFlowRules(mlir::MLIRContext *context);
+void attachCollectiveRules(mlir::MLIRContext *context);
 
 } // namespace tinh::gradients
 
