@@ -295,6 +295,72 @@ LogicalResult CopyOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// start, await
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+CollectiveAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       CollectiveKind kind, Reduction reduction, Type element,
+                       Type wire, int64_t root, int64_t ranks) {
+  bool reduces = kind == CollectiveKind::AllReduce ||
+                 kind == CollectiveKind::ReduceScatter;
+  bool isForANumber = kind == CollectiveKind::AllGather ||
+                      kind == CollectiveKind::ReduceScatter;
+  if (!element.isIntOrFloat())
+    return emitError() << "expected elements that are numbers, found "
+                       << element;
+  bool isReducible =
+      isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element) ||
+      element.isSignlessInteger(32) || element.isSignlessInteger(64);
+  if (reduces && !isReducible)
+    return emitError() << "expected elements that can be reduced over ranks, "
+                          "f64, f32, f16, bf16, i64 or i32, found "
+                       << element;
+  if (reduces && reduction == Reduction::Mean && !isa<FloatType>(element))
+    return emitError() << "expected floats to have a mean, found " << element;
+  if (wire && !(reduces && element.isF32() && wire.isBF16()))
+    return emitError() << "sends " << element << " as " << wire
+                       << "; only reductions of f32 are sent as bf16";
+  if (root < 0 || ranks < 0 || (isForANumber && ranks == 0))
+    return emitError() << "expected a root that is a rank, and a number of "
+                          "ranks, found "
+                       << root << " and " << ranks;
+  return success();
+}
+
+LogicalResult StartOp::verify() {
+  BufferAttr source = getSource(), target = getTarget();
+  for (BufferAttr buffer : {source, target})
+    if (!buffer.isContiguous() || buffer.moves())
+      return emitOpError() << "is about " << toString(buffer)
+                           << ", but only contiguous bytes are sent";
+  CollectiveAttr collective = getCollective();
+  int64_t ranks = collective.getRanks();
+  int64_t given = source.getSize(), expected = target.getSize();
+  if (collective.getKind() == CollectiveKind::AllGather)
+    given *= ranks;
+  if (collective.getKind() == CollectiveKind::ReduceScatter)
+    expected *= ranks;
+  if (given != expected ||
+      source.getSize() % graph::elementSize(collective.getElement()))
+    return emitOpError() << "has " << source.getSize() << " bytes of "
+                         << collective.getElement() << " and gives "
+                         << target.getSize();
+  if (source != target && source.overlaps(target))
+    return emitOpError() << "reads " << toString(source) << " and writes "
+                         << toString(target) << ", which overlap";
+  return verifyWrites(*this, target);
+}
+
+StartOp AwaitOp::getStarted() { return getStart().getDefiningOp<StartOp>(); }
+
+LogicalResult AwaitOp::verify() {
+  if (!getStarted())
+    return emitOpError("waits for a step that starts no collective");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // zero, if, loop, leave
 //===----------------------------------------------------------------------===//
 
@@ -348,6 +414,18 @@ StepAccess tinh::plan::accessOf(Operation *step) {
       .Case([&](ZeroOp op) {
         after = op.getAfter();
         access.writes.push_back(op.getTarget());
+      })
+      .Case([&](StartOp op) {
+        after = op.getAfter();
+        access.reads.push_back(op.getSource());
+        access.writes.push_back(op.getTarget());
+      })
+      .Case([&](AwaitOp op) {
+        after = op.getAfter();
+        if (StartOp start = op.getStarted()) {
+          access.reads.push_back(start.getSource());
+          access.writes.push_back(start.getTarget());
+        }
       })
       .Case<IfOp, LeaveOp>([&](auto op) {
         after = op.getAfter();

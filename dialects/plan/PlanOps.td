@@ -178,6 +178,46 @@ def Plan_WorkAttr : AttrDef<Plan_Dialect, "Work"> {
   let genVerifyDecl = 1;
 }
 
+def Plan_CollectiveKind : I32EnumAttr<"CollectiveKind", "collective", [
+    I32EnumAttrCase<"AllReduce", 0, "all_reduce">,
+    I32EnumAttrCase<"AllGather", 1, "all_gather">,
+    I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">,
+    I32EnumAttrCase<"Broadcast", 3, "broadcast">
+  ]> {
+  let cppNamespace = "::tinh::plan";
+  let genSpecializedAttr = 0;
+}
+
+def Plan_Reduction : I32EnumAttr<"Reduction", "reduction over ranks", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">,
+    I32EnumAttrCase<"Max", 2, "max">
+  ]> {
+  let cppNamespace = "::tinh::plan";
+  let genSpecializedAttr = 0;
+}
+
+def Plan_CollectiveAttr : AttrDef<Plan_Dialect, "Collective"> {
+  let mnemonic = "collective";
+  let summary = "what ranks do together";
+  let description = [{
+    An operation of tinh/collectives.h on elements of a type, which are sent as
+    `wire`, if they are not sent as they are. `reduction` is that of all_reduce and reduce_scatter, `root` the rank
+    that broadcasts, and `ranks` the number that there must be, or 0 if any number
+    will do.
+
+    Example: `#plan.collective<all_reduce, mean, f32, wire = bf16>`
+  }];
+  let parameters = (ins EnumParameter<Plan_CollectiveKind>:$kind,
+                        EnumParameter<Plan_Reduction>:$reduction,
+                        "::mlir::Type":$element,
+                        OptionalParameter<"::mlir::Type">:$wire,
+                        DefaultValuedParameter<"int64_t", "0">:$root,
+                        DefaultValuedParameter<"int64_t", "0">:$ranks);
+  let assemblyFormat = [{`<` $kind `,` $reduction `,` $element
+      (`,` struct($wire, $root, $ranks)^)? `>`}];
+  let genVerifyDecl = 1;
+}
+
 def Plan_BufferArray : TypedArrayAttrBase<Plan_BufferAttr, "buffers">;
 def Plan_TensorArray : TypedArrayAttrBase<Plan_TensorAttr, "tensors">;
 
@@ -376,6 +416,40 @@ def Plan_ZeroOp : Plan_StepOp<"zero"> {
   let arguments = (ins Optional<Plan_Step>:$after, Plan_BufferAttr:$target);
   let assemblyFormat = "(`after` $after^)? custom<Buffer>($target) attr-dict";
   let hasVerifier = 1;
+}
+
+def Plan_StartOp : Plan_StepOp<"start"> {
+  let summary = "The beginning of a collective";
+  let description = [{
+    It is done at once. Until the `plan.await` of the step is finished, its source
+    may be read but not written, and its target neither. They are the same bytes, or
+    have none in common. It stands in no branch or loop.
+
+    Example: `%4 = plan.start after %3 #plan.collective<all_reduce, mean, f32> arena[0 to 4096] to arena[0 to 4096]`
+  }];
+  let arguments = (ins Optional<Plan_Step>:$after,
+                       Plan_CollectiveAttr:$collective, Plan_BufferAttr:$source,
+                       Plan_BufferAttr:$target);
+  let assemblyFormat = [{
+    (`after` $after^)? $collective custom<Buffer>($source) `to`
+    custom<Buffer>($target) attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Plan_AwaitOp : Plan_StepOp<"await"> {
+  let summary = "The end of a collective";
+  let description = [{
+    Each `plan.start` has one, behind it.
+
+    Example: `%9 = plan.await %4 after %8`
+  }];
+  let arguments = (ins Plan_Step:$start, Optional<Plan_Step>:$after);
+  let assemblyFormat = "$start (`after` $after^)? attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    StartOp getStarted();
+  }];
 }
 
 def Plan_IfOp : Plan_StepOp<"if"> {
