@@ -68,7 +68,8 @@ struct Step {
   std::vector<tinh_buffer_ref_t> buffers;
   std::vector<tinh_stride_t> strides;
   std::string label;
-  bool alone = false; // Of a loop.
+  bool alone = false;                               // Of a loop.
+  std::optional<tinh_collective_desc_t> collective; // Of a start or an await.
 };
 
 struct Function {

@@ -189,12 +189,19 @@ private:
     for (const tinh_stride_t &stride : step.strides)
       strides.push_back(structure({i32(stride.buffer), i32(stride.loop),
                                    i64(static_cast<uint64_t>(stride.bytes))}));
-    return structure({i32(step.opcode), i32(step.kernel),
-                      i32(static_cast<uint32_t>(step.waitFor)),
-                      i32(buffers.size()), array(buffers), i64(step.chunks),
-                      i64(step.size), text(step.label), i32(step.target),
-                      i32(strides.size()), array(strides), i32(step.alone),
-                      /*collective=*/null()});
+    return structure(
+        {i32(step.opcode), i32(step.kernel),
+         i32(static_cast<uint32_t>(step.waitFor)), i32(buffers.size()),
+         array(buffers), i64(step.chunks), i64(step.size), text(step.label),
+         i32(step.target), i32(strides.size()), array(strides), i32(step.alone),
+         step.collective ? array(describe(*step.collective)) : null()});
+  }
+
+  Constant *describe(const tinh_collective_desc_t &collective) {
+    return structure({i32(collective.kind), i32(collective.reduction),
+                      i32(collective.dtype), i32(collective.wire),
+                      i32(collective.root), i32(collective.num_ranks),
+                      i64(collective.count)});
   }
 
   Constant *describe(const Function &function) {

@@ -99,7 +99,8 @@ LogicalResult ViewFormer::findKernels() {
 }
 
 bool ViewFormer::isConstant(Operation &op) {
-  return llvm::all_of(op.getOperands(),
+  return !graph::isCollective(&op) &&
+         llvm::all_of(op.getOperands(),
                       [&](Value value) { return constants.contains(value); });
 }
 

@@ -148,10 +148,13 @@ LogicalResult FunctionPlanner::addOp(Operation &op) {
     return success();
   if (auto weight = dyn_cast<graph::WeightOp>(op))
     return addWeight(weight);
+  awaitOperands(&op);
   if (auto dispatch = dyn_cast<graph::DispatchOp>(op))
     return addDispatch(dispatch);
   if (auto transfer = dyn_cast<graph::TransferOp>(op))
     return addTransfer(transfer);
+  if (graph::isCollective(&op))
+    return addCollective(&op);
   if (auto branch = dyn_cast<graph::IfOp>(op))
     return addIf(branch);
   if (auto loop = dyn_cast<graph::WhileOp>(op))
@@ -216,6 +219,100 @@ LogicalResult FunctionPlanner::addTransfer(graph::TransferOp transfer) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// What all ranks do by `op`, for the runtime.
+static plan::CollectiveAttr describe(Operation *op) {
+  Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+  auto get = [&](plan::CollectiveKind kind, graph::ReduceKind reduce,
+                 std::optional<Type> wire, int64_t root, int64_t ranks) {
+    plan::Reduction reduction =
+        reduce == graph::ReduceKind::Mean  ? plan::Reduction::Mean
+        : reduce == graph::ReduceKind::Max ? plan::Reduction::Max
+                                           : plan::Reduction::Sum;
+    return plan::CollectiveAttr::get(op->getContext(), kind, reduction, element,
+                                     wire.value_or(Type()), root, ranks);
+  };
+  constexpr auto kNone = graph::ReduceKind::Sum;
+  using Kind = plan::CollectiveKind;
+  if (auto reduce = dyn_cast<graph::AllReduceOp>(op))
+    return get(Kind::AllReduce, reduce.getKind(), reduce.getWire(), 0, 0);
+  if (auto scatter = dyn_cast<graph::ReduceScatterOp>(op))
+    return get(Kind::ReduceScatter, scatter.getKind(), scatter.getWire(), 0,
+               scatter.getRanks());
+  if (auto gather = dyn_cast<graph::AllGatherOp>(op))
+    return get(Kind::AllGather, kNone, {}, 0, gather.getRanks());
+  auto broadcast = cast<graph::CollectiveBroadcastOp>(op);
+  return get(Kind::Broadcast, kNone, {}, broadcast.getRoot(), 0);
+}
+
+/// Whether the result may lie where the operand does, which nothing else reads.
+bool FunctionPlanner::isReducedInPlace(Operation *op) {
+  Value operand = op->getOperand(0);
+  Value whole = withoutReshapes(operand);
+  Operation *source = whole.getDefiningOp();
+  if (operand.getType() != op->getResult(0).getType() || !source ||
+      !isa<graph::DispatchOp, graph::ConcatOp>(source) ||
+      layouts.placedIn(whole) || places.contains(whole))
+    return false;
+  while (operand != whole) {
+    if (!operand.hasOneUse())
+      return false;
+    operand = operand.getDefiningOp()->getOperand(0);
+  }
+  return whole.hasOneUse();
+}
+
+LogicalResult FunctionPlanner::addCollective(Operation *op) {
+  Value operand = op->getOperand(0), result = op->getResult(0);
+  Operand source = operandOf(operand);
+  if (source.rows.count != 1)
+    return op->emitError("the operand is a part of a tensor that is not "
+                         "contiguous, and so cannot be sent");
+  if (isReducedInPlace(op)) {
+    places[result] = source.place;
+    buffers[result] = source.place.buffer;
+  }
+  PlannedStep step{Kind::Start, op->getLoc(),        {},
+                   {source},    {operandOf(result)}, {}};
+  step.collective = describe(op);
+  started[result] = steps.size();
+  addStep(std::move(step));
+  return success();
+}
+
+/// Ends the collectives that give what `op` reads, by way of views.
+void FunctionPlanner::awaitOperands(Operation *op) {
+  if (started.empty())
+    return;
+  SmallVector<Value> reads = graph::readValues(op);
+  for (size_t i = 0; i < reads.size(); ++i) {
+    Operation *source = reads[i].getDefiningOp();
+    if (isa_and_present<graph::ReshapeOp, graph::SliceOp, graph::ConcatOp>(
+            source)) {
+      llvm::append_range(reads, source->getOperands());
+      continue;
+    }
+    if (started.contains(reads[i]))
+      await(reads[i]);
+  }
+}
+
+void FunctionPlanner::await(Value result) {
+  auto found = started.find(result);
+  PlannedStep step = steps[found->second];
+  step.kind = Kind::Await;
+  step.start = found->second;
+  started.erase(found);
+  addStep(std::move(step));
+}
+
+//===----------------------------------------------------------------------===//
+// Dispatches
+//===----------------------------------------------------------------------===//
+
 /// A kernel has to find its operands where they lie.
 LogicalResult FunctionPlanner::checkStrides(graph::DispatchOp dispatch,
                                             func::FuncOp kernel) {
@@ -270,6 +367,9 @@ LogicalResult FunctionPlanner::run() {
   Block &body = function.getBody().front();
   if (failed(addBlock(body)))
     return failure();
+  awaitOperands(body.getTerminator());
+  while (!started.empty()) // Those whose results nothing reads.
+    await(started.front().first);
   for (Move &copy : copies)
     copy.from = operandOf(copy.source, isOnCuda(copy.to));
   return addMoves(std::move(copies), body.getTerminator()->getLoc());

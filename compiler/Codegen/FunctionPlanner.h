@@ -20,6 +20,7 @@
 #include "dialects/plan/Plan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tinh::codegen {
 
@@ -53,6 +54,8 @@ struct PlannedStep {
     Dispatch,
     Copy,
     Zero,
+    Start,
+    Await,
     If,
     Else,
     EndIf,
@@ -64,8 +67,10 @@ struct PlannedStep {
   mlir::Location location;
   mlir::func::FuncOp kernel;
   llvm::SmallVector<Operand> reads, writes;
-  std::optional<int64_t> length; ///< Of a loop.
-  bool alone = false;            ///< The same: planning::Control::alone.
+  std::optional<int64_t> length;   ///< Of a loop.
+  bool alone = false;              ///< The same: planning::Control::alone.
+  plan::CollectiveAttr collective; ///< Of a start.
+  uint32_t start = 0;              ///< Of an await: its number.
 };
 
 /// The arenas of the problem, each in the memory of a device.
@@ -111,6 +116,10 @@ private:
   mlir::LogicalResult addWeight(graph::WeightOp weight);
   mlir::LogicalResult addDispatch(graph::DispatchOp dispatch);
   mlir::LogicalResult addTransfer(graph::TransferOp transfer);
+  mlir::LogicalResult addCollective(mlir::Operation *op);
+  bool isReducedInPlace(mlir::Operation *op);
+  void awaitOperands(mlir::Operation *op);
+  void await(mlir::Value result);
   mlir::LogicalResult checkStrides(graph::DispatchOp dispatch,
                                    mlir::func::FuncOp kernel);
   void addStep(PlannedStep step);
@@ -145,6 +154,9 @@ private:
   /// the variable in a run, till the next one is written.
   llvm::DenseMap<int64_t, mlir::Value> carried;
   llvm::SmallVector<uint32_t> loops; ///< The open ones, by their step.
+  /// By the result of a collective that is not awaited yet the step that starts
+  /// it.
+  llvm::SmallMapVector<mlir::Value, uint32_t, 4> started;
   /// What no dispatch writes to its output.
   llvm::SmallVector<Move> copies;
 };

@@ -35,6 +35,7 @@ private:
   using Group = llvm::SmallSetVector<Operation *, 4>;
 
   void findVariables();
+  void findAwaiting();
   void addSources(Operation *op, Group &group);
   Operation *lastBefore(const Group &group);
   void readersOf(Value value, const Group &group, Operation *&last);
@@ -43,6 +44,9 @@ private:
   Block &block;
   /// The ops that compute next values, and the arguments that these replace.
   llvm::MapVector<Operation *, SmallVector<Value>> updates;
+  /// What depends on collectives: it comes as late as it does to leave them
+  /// time.
+  DenseSet<Operation *> awaiting;
 };
 
 void UpdateHoister::findVariables() {
@@ -57,6 +61,16 @@ void UpdateHoister::findVariables() {
     if (name && isa_and_present<graph::DispatchOp>(op))
       updates[op].push_back(arguments.at(name));
   }
+}
+
+void UpdateHoister::findAwaiting() {
+  for (Operation &op : block)
+    if (llvm::any_of(graph::readValues(&op), [&](Value value) {
+          Operation *source = value.getDefiningOp();
+          return source &&
+                 (graph::isCollective(source) || awaiting.contains(source));
+        }))
+      awaiting.insert(&op);
 }
 
 /// Adds the dispatches that compute something for `op` alone, and then itself.
@@ -103,9 +117,10 @@ Operation *UpdateHoister::lastBefore(const Group &group) {
 
 void UpdateHoister::run() {
   findVariables();
+  findAwaiting();
   SmallVector<Operation *> ops;
   for (Operation &op : block)
-    if (updates.contains(&op))
+    if (updates.contains(&op) && !awaiting.contains(&op))
       ops.push_back(&op);
   for (Operation *op : ops) {
     Group group;

@@ -252,6 +252,28 @@ def DivideKernels : Pass<"divide-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def ScheduleCollectives : Pass<"schedule-collectives", "::mlir::ModuleOp"> {
+  let summary = "Let collectives run beside other work, in buckets";
+  let description = [{
+    What depends on a `graph.all_reduce` or its like comes as late as it can, and
+    reductions that are ready one after the other become one of a concatenation, in
+    which kernels write their results, where that is sooner done: by estimates of
+    the kernels, and a latency and a bandwidth of the network.
+
+    Preconditions: phase `kernels`, strategies are chosen.
+  }];
+  let options = [
+    Option<"latency", "latency", "double", "50",
+           "Microseconds that a collective takes without bytes">,
+    Option<"bandwidth", "bandwidth", "double", "1.25",
+           "Gigabytes of an operand that it takes in a second">,
+    Option<"cores", "cores", "double", "4", "That run the kernels, at 3 GHz">
+  ];
+  let statistics = [
+    Statistic<"numBuckets", "buckets", "Buckets of several reductions">
+  ];
+}
+
 def PlanMemory : Pass<"plan-memory", "::mlir::ModuleOp"> {
   let summary = "Turn dispatches into steps over planned memory";
   let description = [{
@@ -264,7 +286,7 @@ def PlanMemory : Pass<"plan-memory", "::mlir::ModuleOp"> {
     the old one.
 
     Preconditions: phase `kernels`: function bodies consist of `graph.dispatch`,
-    `graph.transfer`, `graph.weight`, branches, loops and the views
+    `graph.transfer`, `graph.weight`, collectives, branches, loops and the views
     `graph.reshape`, `graph.slice` and `graph.concat`, and kernels are divided.
   }];
   let dependentDialects = ["::tinh::plan::PlanDialect"];

@@ -263,8 +263,13 @@ void FunctionPlanner::endLoop(Location location) {
 
 void FunctionPlanner::gatherLoops() {
   std::vector<PlannedStep> gathered;
-  for (uint32_t step : planning::gatherLoops(problem))
+  std::vector<uint32_t> places(steps.size());
+  for (uint32_t step : planning::gatherLoops(problem)) {
+    places[step] = static_cast<uint32_t>(gathered.size());
     gathered.push_back(std::move(steps[step]));
+  }
+  for (PlannedStep &step : gathered)
+    step.start = places[step.start];
   steps = std::move(gathered);
 }
 

@@ -98,6 +98,7 @@ private:
   const FunctionPlanner &planner;
   const planning::Plan &planned;
   OpBuilder builder;
+  SmallVector<Value> created; ///< By step.
 };
 
 plan::BufferAttr FunctionBuilder::reference(const Operand &operand) {
@@ -154,6 +155,10 @@ void FunctionBuilder::createStep(const PlannedStep &step, Value after) {
     return create(plan::CopyOp(), after, read(), written());
   case Kind::Zero:
     return create(plan::ZeroOp(), after, written());
+  case Kind::Start:
+    return create(plan::StartOp(), after, step.collective, read(), written());
+  case Kind::Await:
+    return create(plan::AwaitOp(), created[step.start], after);
   case Kind::If:
     return create(plan::IfOp(), after, read());
   case Kind::Else:
@@ -188,7 +193,6 @@ void FunctionBuilder::create() {
   result.setDeviceLowerBound(device.lowerBoundSize);
   Block &body = result.getBody().front();
   builder.setInsertionPointToStart(&body);
-  SmallVector<Value> created;
   int32_t wait = -1;
   for (auto [i, step] : llvm::enumerate(planner.steps)) {
     wait = std::max(wait, planned.waits[i]);

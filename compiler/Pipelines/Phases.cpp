@@ -157,6 +157,9 @@ static void buildPhase(PassManager &pm, Phase phase,
     return buildKernels(pm, options);
   case Phase::Plan:
     pm.addPass(codegen::createDivideKernels());
+    pm.addPass(codegen::createScheduleCollectives(
+        {.latency = options.network.latency * 1e6,
+         .bandwidth = options.network.bandwidth * 1e-9}));
     return pm.addPass(codegen::createPlanMemory());
   default:
     return;

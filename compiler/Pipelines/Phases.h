@@ -8,6 +8,7 @@
 #ifndef TINH_PIPELINES_PHASES_H
 #define TINH_PIPELINES_PHASES_H
 
+#include "compiler/Planning/Buckets.h"
 #include "compiler/Support/Interruption.h"
 #include "compiler/Transforms/Passes.h"
 #include "tinh/compiler.h"
@@ -96,6 +97,8 @@ struct PhaseOptions {
   /// Gives kernels in phase kernels other plans than those that are estimated
   /// to cost least; may be empty.
   std::function<mlir::LogicalResult(mlir::ModuleOp)> choosePlans;
+  /// Between the ranks of what is trained data parallel.
+  planning::Network network;
   /// Say as remarks why ops were fused or not.
   bool remarks = false;
   /// Threads that compile kernels; 0: as many as there are CPUs.

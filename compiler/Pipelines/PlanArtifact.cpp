@@ -13,6 +13,7 @@
 #include "compiler/Support/NodeNames.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Strides.h"
+#include "tinh/collectives.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -116,11 +117,36 @@ tinh_opcode_t opcodeOf(Operation &op) {
   return llvm::TypeSwitch<Operation *, tinh_opcode_t>(&op)
       .Case([](plan::CopyOp) { return TINH_OP_COPY; })
       .Case([](plan::ZeroOp) { return TINH_OP_ZERO; })
+      .Case([](plan::StartOp) { return TINH_OP_START; })
+      .Case([](plan::AwaitOp) { return TINH_OP_AWAIT; })
       .Case<plan::IfOp, plan::LeaveOp>([](auto) { return TINH_OP_BRANCH; })
       .Case([](plan::ElseOp) { return TINH_OP_JUMP; })
       .Case([](plan::LoopOp) { return TINH_OP_LOOP; })
       .Case([](plan::EndLoopOp) { return TINH_OP_NEXT; })
       .Default([](Operation *) { return TINH_OP_DISPATCH; });
+}
+
+/// As the runtime has it; `count` is of elements.
+tinh_collective_desc_t describeCollective(plan::StartOp start) {
+  static constexpr tinh_collective_kind_t kKinds[] = {
+      TINH_ALL_REDUCE, TINH_ALL_GATHER, TINH_REDUCE_SCATTER, TINH_BROADCAST};
+  static constexpr tinh_reduction_t kReductions[] = {
+      TINH_REDUCE_SUM, TINH_REDUCE_MEAN, TINH_REDUCE_MAX};
+  plan::CollectiveAttr collective = start.getCollective();
+  Type element = collective.getElement();
+  // Of a rank's part, where ranks have parts.
+  bool isScattered =
+      collective.getKind() == plan::CollectiveKind::ReduceScatter;
+  plan::BufferAttr counted =
+      isScattered ? start.getTarget() : start.getSource();
+  return {
+      kKinds[static_cast<int>(collective.getKind())],
+      kReductions[static_cast<int>(collective.getReduction())],
+      dtypeOf(element),
+      dtypeOf(collective.getWire() ? collective.getWire() : element),
+      static_cast<uint32_t>(collective.getRoot()),
+      static_cast<uint32_t>(collective.getRanks()),
+      static_cast<uint64_t>(counted.getSize() / graph::elementSize(element))};
 }
 
 /// The number of each output of the caller's by its name.
@@ -260,6 +286,10 @@ artifact::Step Describer::describeStep(Operation &op) {
   } else if (auto loop = dyn_cast<plan::LoopOp>(op)) {
     step.chunks = loop.getMaxIterations();
     step.alone = loop.getAlone();
+  } else if (auto start = dyn_cast<plan::StartOp>(op)) {
+    step.collective = describeCollective(start);
+  } else if (auto await = dyn_cast<plan::AwaitOp>(op)) {
+    step.collective = describeCollective(await.getStarted());
   } else if (isa<plan::CopyOp, plan::ZeroOp>(op)) {
     step.size = access.writes[0].getSize();
     step.label = step.opcode == TINH_OP_COPY ? "copy" : "zero";
@@ -295,6 +325,8 @@ artifact::Function Describer::describe(plan::FunctionOp function) {
       artifact::Step &step = result.steps.emplace_back(describeStep(op));
       if (Operation *after = plan::accessOf(&op).after)
         step.waitFor = numbers.at(after);
+      if (auto await = dyn_cast<plan::AwaitOp>(op))
+        step.target = numbers.at(await.getStarted());
     }
     numbers[&op] = result.steps.size() - 1;
     jumps.add(op);

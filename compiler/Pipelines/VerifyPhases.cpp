@@ -209,10 +209,12 @@ static bool belongs(Operation &op, Phase phase) {
            !isa<graph::ConvTransposeOp, graph::VarianceOp,
                 graph::StopGradientOp, graph::CustomGradientOp>(op);
   case Phase::Fused:
-    return isa<graph::ConstantOp, graph::ReshapeOp, graph::KernelOp>(op);
+    return isa<graph::ConstantOp, graph::ReshapeOp, graph::KernelOp>(op) ||
+           graph::isCollective(&op);
   case Phase::Kernels:
     return isa<graph::WeightOp, graph::ReshapeOp, graph::SliceOp,
-               graph::ConcatOp, graph::DispatchOp, graph::TransferOp>(op);
+               graph::ConcatOp, graph::DispatchOp, graph::TransferOp>(op) ||
+           graph::isCollective(&op);
   default:
     return isa_and_present<graph::GraphDialect>(op.getDialect()) &&
            !isa<graph::KernelOp, graph::DispatchOp, graph::WeightOp,

@@ -314,7 +314,7 @@ LogicalResult checkFused(Block &block) {
     }
     if (!isa<ConstantOp, graph::ReshapeOp, KernelOp, graph::DispatchOp,
              graph::WeightOp, graph::TransferOp>(op) &&
-        !op.hasTrait<OpTrait::IsTerminator>())
+        !graph::isCollective(&op) && !op.hasTrait<OpTrait::IsTerminator>())
       return op.emitOpError("lies outside of a graph.kernel; form kernels "
                             "before lowering them");
   }
