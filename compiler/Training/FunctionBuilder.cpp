@@ -83,7 +83,7 @@ LogicalResult FunctionBuilder::addNorm(graph::BatchNormOp norm) {
   BlockArgument variance = statisticOf(main, norm.getVariance());
   if (!mean || !variance)
     return success(); // Its statistics are computed, or given.
-  auto next = normaliseByBatch(copy);
+  auto next = normaliseByBatch(copy, ranks);
   if (failed(next))
     return failure();
   mapping.map(mean, next->mean);

@@ -15,6 +15,7 @@
 #define TINH_TRAINING_FUNCTIONBUILDER_H
 
 #include "compiler/Eager/Function/TraceBackend.h"
+#include "compiler/Training/Training.h"
 #include "tinh/autograd.h"
 #include "tinh/losses.h"
 #include "tinh/random.h"
@@ -40,9 +41,11 @@ Loss makeLoss(const std::string &text);
 /// and variables, as tensors.
 class FunctionBuilder {
 public:
-  FunctionBuilder(mlir::func::FuncOp main, llvm::StringRef name)
-      : main(main), name(name), trace(main.getContext()), backend(trace),
-        scope(backend) {}
+  /// `ranks`, which must live as long, are those of a step; null: one.
+  FunctionBuilder(mlir::func::FuncOp main, llvm::StringRef name,
+                  const DataParallel *ranks = nullptr)
+      : main(main), name(name), ranks(ranks), trace(main.getContext()),
+        backend(trace), scope(backend) {}
 
   /// Copies the model. In training its batch norms normalise by their batch,
   /// its dropouts are random, and gradients pass what is quantised.
@@ -70,6 +73,10 @@ public:
   void addResult(llvm::StringRef resultName, const Tensor &tensor) {
     results.push_back(tensor);
     resultNames.push_back(resultName.str());
+  }
+  /// Gives a variable another value.
+  void assign(const Tensor &variable, mlir::Value next) {
+    trace.write(*eager::TensorAccess::get(variable), next);
   }
   mlir::OpBuilder &raw() { return trace.raw(); }
   /// What `body` adds, on tensors or to raw(), goes to the end of `block`.
@@ -101,6 +108,7 @@ private:
 
   mlir::func::FuncOp main;
   llvm::StringRef name;
+  const DataParallel *ranks;
   eager::Trace trace;
   eager::TraceBackend backend;
   eager::BackendScope scope;

@@ -25,10 +25,23 @@
 
 #include "llvm/ADT/StringSet.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tinh::training {
+
+/// Each of several ranks has a part of the batch; gradients are their means
+/// (docs/data-parallel.md).
+struct DataParallel {
+  /// Batch norms normalise by the batches of all ranks.
+  bool syncBatchNorm = false;
+  /// What gradients of f32 are sent as: "bf16", or as they are.
+  std::string wire;
+  /// Of how many ranks each has a part of the optimizer's state; 0: all have
+  /// all of it, and there may be any number of ranks.
+  int64_t shards = 0;
+};
 
 struct TrainingOptions {
   /// A name and options: "cross_entropy,label_smoothing=0.1", "adam,lr=0.001".
@@ -46,6 +59,7 @@ struct TrainingOptions {
   /// with options, "dynamic,growth_interval=1000". Empty: what the model's file
   /// says, or dynamic; in other precisions nothing.
   std::string lossScale;
+  std::optional<DataParallel> dataParallel;
 };
 
 /// Makes weights of the model, in phase graph, variables: those that are

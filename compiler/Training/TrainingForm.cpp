@@ -7,13 +7,50 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Training/TrainingForm.h"
 
-#include "compiler/Import/GraphOps.h"
+#include "compiler/Training/Ranks.h"
 
 using namespace mlir;
 
 namespace tinh::training {
 
-FailureOr<RunningStatistics> normaliseByBatch(graph::BatchNormOp norm) {
+namespace {
+
+/// Of a batch, by channel. `unbiased` times `factor` is the variance of a
+/// population of which the batch is a sample, as PyTorch keeps it.
+struct Statistics {
+  Value mean, variance, unbiased;
+  double factor = 1;
+};
+
+} // namespace
+
+static Statistics ofBatch(GraphOps &ops, Value x, ArrayRef<int64_t> axes,
+                          int64_t count) {
+  Value mean = ops.reduce(graph::ReduceKind::Mean, x, axes, false);
+  Value variance = ops.create<graph::VarianceOp>({x}, {ops.attr("axes", axes)});
+  double factor =
+      count > 1 ? static_cast<double>(count) / static_cast<double>(count - 1)
+                : 1;
+  return {mean, variance, variance, factor};
+}
+
+/// The variance of all is the mean of the ranks' variances and of the squares
+/// of how far their means are from that of all.
+static Statistics ofAllBatches(Ranks &ranks, GraphOps &ops,
+                               const Statistics &own, int64_t count) {
+  Value mean = ranks.mean(own.mean);
+  Value distance = ops.sub(own.mean, mean);
+  Value variance =
+      ranks.mean(ops.add(own.variance, ops.mul(distance, distance)));
+  Value one = ops.scalarLike(variance, 1);
+  Value samples = ops.mul(ranks.count(GraphOps::element(variance)),
+                          ops.scalarLike(variance, count));
+  Value others = ops.create<graph::MaxOp>({ops.sub(samples, one), one});
+  return {mean, variance, ops.mul(variance, ops.div(samples, others))};
+}
+
+FailureOr<RunningStatistics> normaliseByBatch(graph::BatchNormOp norm,
+                                              const DataParallel *parallel) {
   double momentum = norm.getMomentum().convertToDouble();
   if (!(momentum >= 0 && momentum <= 1))
     return norm.emitError() << "the momentum of a batch norm must be between 0 "
@@ -32,24 +69,27 @@ FailureOr<RunningStatistics> normaliseByBatch(graph::BatchNormOp norm) {
       axes.push_back(axis);
       count *= GraphOps::shape(x)[axis];
     }
-  Value mean = ops.reduce(graph::ReduceKind::Mean, x, axes, false);
-  Value variance = ops.create<graph::VarianceOp>({x}, {ops.attr("axes", axes)});
+  std::optional<Ranks> ranks;
+  if (parallel)
+    ranks.emplace(*parallel, ops);
+  Statistics batch = ofBatch(ops, x, axes, count);
+  if (parallel && parallel->syncBatchNorm)
+    batch = ofAllBatches(*ranks, ops, batch, count);
   auto move = [&](Value running, Value now, double factor) {
+    if (parallel && !parallel->syncBatchNorm)
+      now = ranks->mean(now);
     Value kept = ops.mul(running, ops.scalarLike(running, momentum));
     Value moved = ops.mul(now, ops.scalarLike(now, (1 - momentum) * factor));
     return ops.add(kept, moved);
   };
-  // The running variance is that of the population, as PyTorch has it.
-  double unbiased =
-      count > 1 ? static_cast<double>(count) / static_cast<double>(count - 1)
-                : 1;
-  RunningStatistics next{move(norm.getMean(), mean, 1),
-                         move(norm.getVariance(), variance, unbiased)};
+  RunningStatistics next{
+      move(norm.getMean(), batch.mean, 1),
+      move(norm.getVariance(), batch.unbiased, batch.factor)};
   if (ops.failed())
     return norm.emitError()
            << "cannot be normalised by its batch: " << ops.takeError();
-  norm.getMeanMutable().set(mean);
-  norm.getVarianceMutable().set(variance);
+  norm.getMeanMutable().set(batch.mean);
+  norm.getVarianceMutable().set(batch.variance);
   return next;
 }
 

@@ -8,6 +8,7 @@
 #ifndef TINH_TRAINING_TRAININGFORM_H
 #define TINH_TRAINING_TRAININGFORM_H
 
+#include "compiler/Training/Training.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/IR/Builders.h"
@@ -18,9 +19,11 @@ struct RunningStatistics {
   mlir::Value mean, variance;
 };
 
-/// Makes `norm` normalise by the mean and the variance of its own batch; gives
-/// the next values of the running ones.
-mlir::FailureOr<RunningStatistics> normaliseByBatch(graph::BatchNormOp norm);
+/// Makes `norm` normalise by the mean and the variance of its own batch or, if
+/// these `ranks` say so, of those of all ranks; gives the next values of the
+/// running ones, which are the same on all ranks.
+mlir::FailureOr<RunningStatistics> normaliseByBatch(graph::BatchNormOp norm,
+                                                    const DataParallel *ranks);
 
 } // namespace tinh::training
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Gradients/Gradients.h"
 #include "compiler/Training/FunctionBuilder.h"
+#include "compiler/Training/Ranks.h"
 #include "compiler/Training/StraightThrough.h"
 #include "compiler/Training/Teacher.h"
 #include "compiler/Training/Training.h"
@@ -72,9 +73,18 @@ private:
                     TypedAttr initial);
   void updateParameters(FunctionBuilder &function,
                         ArrayRef<Parameter> parameters);
+  Value onRanks(FunctionBuilder &function, StringAttr name,
+                function_ref<Value(Ranks &)> build);
+  void reduceGradients(FunctionBuilder &function,
+                       MutableArrayRef<Parameter> parameters);
+  Tensor areAllFinite(FunctionBuilder &function,
+                      ArrayRef<Parameter> parameters);
   void updateParameter(FunctionBuilder &function, const Parameter &parameter,
                        const std::vector<Tensor> &state,
                        const std::vector<Tensor> &common);
+  void updatePart(FunctionBuilder &function, const Parameter &parameter,
+                  const std::vector<Tensor> &state,
+                  const std::vector<Tensor> &common);
   FailureOr<SmallVector<Parameter>> findGradients(FunctionBuilder &function,
                                                   const Tensor &lossValue,
                                                   Value lossGradient);
@@ -96,6 +106,7 @@ private:
   /// What scales of quantised tensors, among the variables, begin with.
   llvm::StringMap<TypedAttr> scales;
   llvm::StringSet<> ofTheModel; ///< The names of its variables.
+  Value rank; ///< Of a step whose ranks have parts of the optimizer's state.
 };
 
 /// What the model still has to learn of its teacher.
@@ -183,6 +194,59 @@ LogicalResult TrainingBuilder::reportNoGradient(StringAttr name,
                           << "; leave it out of what is trained";
 }
 
+//===----------------------------------------------------------------------===//
+// Several ranks
+//===----------------------------------------------------------------------===//
+
+/// What `build` makes, for the variable of this name.
+Value TrainingBuilder::onRanks(FunctionBuilder &function, StringAttr name,
+                               function_ref<Value(Ranks &)> build) {
+  GraphBuilder graph(function.raw(), NameLoc::get(name));
+  GraphOps ops(graph);
+  Ranks ranks(*options.dataParallel, ops);
+  Value value = build(ranks);
+  if (ops.failed())
+    throw Error(TINH_INVALID_ARGUMENT,
+                "the variable \"" + name.str() + "\": " + ops.takeError());
+  return value;
+}
+
+/// Makes of the gradients of this rank's loss those of the mean of all ranks'
+/// losses or, if the optimizer's state is divided, this rank's parts of them.
+void TrainingBuilder::reduceGradients(FunctionBuilder &function,
+                                      MutableArrayRef<Parameter> parameters) {
+  if (!options.dataParallel)
+    return;
+  bool divides = options.dataParallel->shards != 0;
+  if (divides)
+    rank = onRanks(function, StringAttr::get(main.getContext(), "rank"),
+                   [](Ranks &ranks) { return ranks.rank(); });
+  for (Parameter &parameter : parameters) {
+    Value gradient = function.value(parameter.gradient);
+    parameter.gradient =
+        function.tensor(onRanks(function, parameter.name, [&](Ranks &ranks) {
+          return divides ? ranks.partOfMean(gradient)
+                         : ranks.meanOfGradients(gradient);
+        }));
+  }
+}
+
+/// On all ranks, if they have parts of the gradients.
+Tensor TrainingBuilder::areAllFinite(FunctionBuilder &function,
+                                     ArrayRef<Parameter> parameters) {
+  std::vector<Tensor> gradients;
+  for (const Parameter &parameter : parameters)
+    gradients.push_back(parameter.gradient);
+  Tensor finite = optim::all_finite(gradients);
+  if (!options.dataParallel || options.dataParallel->shards == 0)
+    return finite;
+  Value own = function.value(finite.to(float32));
+  Value share =
+      onRanks(function, StringAttr::get(main.getContext(), "loss_scale"),
+              [&](Ranks &ranks) { return ranks.mean(own); });
+  return function.tensor(share) == 1.0;
+}
+
 /// A scale is positive, and stays so: a step halves it at most, and all steps
 /// together leave a part of it that is a normal number.
 Tensor TrainingBuilder::leastScale(FunctionBuilder &function,
@@ -203,11 +267,32 @@ void TrainingBuilder::updateParameter(FunctionBuilder &function,
                                       const std::vector<Tensor> &common) {
   const auto &[name, tensor, gradient] = parameter;
   auto scale = scales.find(name.getValue());
-  if (scale == scales.end())
-    return rule->update(tensor, gradient, state, common);
-  Tensor least = leastScale(function, tensor, scale->second);
-  rule->update(tensor, gradient, state, common);
-  tensor.maximum_(least);
+  Tensor least;
+  if (scale != scales.end())
+    least = leastScale(function, tensor, scale->second);
+  if (rank)
+    updatePart(function, parameter, state, common);
+  else
+    rule->update(tensor, gradient, state, common);
+  if (scale != scales.end())
+    tensor.maximum_(least);
+}
+
+/// Of the parameter, of which each rank then gets all parts.
+void TrainingBuilder::updatePart(FunctionBuilder &function,
+                                 const Parameter &parameter,
+                                 const std::vector<Tensor> &state,
+                                 const std::vector<Tensor> &common) {
+  const auto &[name, tensor, gradient] = parameter;
+  Value whole = function.value(tensor);
+  Tensor part = function.tensor(onRanks(
+      function, name, [&](Ranks &ranks) { return ranks.part(whole, rank); }));
+  rule->update(part, gradient, state, common);
+  Value own = function.value(part);
+  function.assign(tensor, onRanks(function, name, [&](Ranks &ranks) {
+                    return ranks.gather(
+                        own, cast<RankedTensorType>(whole.getType()));
+                  }));
 }
 
 void TrainingBuilder::updateParameters(FunctionBuilder &function,
@@ -243,6 +328,7 @@ LogicalResult TrainingBuilder::update(FunctionBuilder &function,
   auto parameters = findGradients(function, lossValue, one);
   if (failed(parameters))
     return failure();
+  reduceGradients(function, *parameters);
   updateParameters(function, *parameters);
   return success();
 }
@@ -276,10 +362,8 @@ LogicalResult TrainingBuilder::updateScaled(FunctionBuilder &function,
                              function.value(scale.to(lossValue.dtype())));
   if (failed(found) || failed(checkMasters(*found)))
     return failure();
-  std::vector<Tensor> gradients;
-  for (const Parameter &parameter : *found)
-    gradients.push_back(parameter.gradient);
-  Tensor finite = optim::all_finite(gradients);
+  reduceGradients(function, *found);
+  Tensor finite = areAllFinite(function, *found);
   Tensor inverse = reciprocal(scale);
   for (Parameter &parameter : *found)
     parameter.gradient =
@@ -301,7 +385,9 @@ LogicalResult TrainingBuilder::updateScaled(FunctionBuilder &function,
 //===----------------------------------------------------------------------===//
 
 LogicalResult TrainingBuilder::buildStep() {
-  FunctionBuilder function(main, "train_step");
+  FunctionBuilder function(main, "train_step",
+                           options.dataParallel ? &*options.dataParallel
+                                                : nullptr);
   if (failed(function.addModel(/*inTraining=*/true)))
     return failure();
   FailureOr<Tensor> value = function.addLoss(loss);
@@ -310,7 +396,12 @@ LogicalResult TrainingBuilder::buildStep() {
   if (teacher)
     value = *value * (1 - teacher->weight) +
             addDistillation(function) * teacher->weight;
-  function.addResult("loss", *value);
+  Tensor reported = *value;
+  if (options.dataParallel)
+    reported = function.tensor(onRanks(
+        function, StringAttr::get(main.getContext(), "loss"),
+        [&](Ranks &ranks) { return ranks.mean(function.value(*value)); }));
+  function.addResult("loss", reported);
   if (failed(lossScale ? updateScaled(function, *value)
                        : update(function, *value)))
     return failure();

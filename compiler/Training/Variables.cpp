@@ -311,6 +311,16 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
     steps.commandLine.push_back("--learn-scales");
   if (!options.lossScale.empty())
     steps.commandLine.push_back("--loss-scale=" + options.lossScale);
+  if (const auto &ranks = options.dataParallel) {
+    steps.commandLine.push_back("--data-parallel");
+    if (ranks->syncBatchNorm)
+      steps.commandLine.push_back("--sync-batch-norm");
+    if (ranks->shards)
+      steps.commandLine.push_back("--shard-optimizer=" +
+                                  std::to_string(ranks->shards));
+    if (!ranks->wire.empty())
+      steps.commandLine.push_back("--wire=" + ranks->wire);
+  }
   return steps;
 }
 

@@ -117,6 +117,22 @@ void defineCode(CLI::App &app, Arguments &arguments) {
       ->excludes("--cache-dir");
 }
 
+/// Of what is trained data parallel: "MICROSECONDS,GIGABYTES".
+void defineNetwork(CLI::App &app, planning::Network *network) {
+  app.add_option_function<std::vector<double>>(
+         "--network",
+         [network](const std::vector<double> &numbers) {
+           *network = {numbers[0] * 1e-6, numbers[1] * 1e9};
+         },
+         "what an all-reduce between the ranks takes: microseconds, and "
+         "gigabytes of an operand in a second; buckets of gradients are chosen "
+         "by it; 50,1.25 if not given")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(CLI::PositiveNumber)
+      ->type_name("MICROSECONDS,GIGABYTES");
+}
+
 void definePlans(CLI::App &app, Arguments &arguments) {
   app.add_option("--plans", arguments.plans.file,
                  "a file of plans that were found by --tune: kernels that it "
@@ -456,6 +472,7 @@ std::optional<ExitCode> parseArguments(int argc, char **argv,
   defineModel(app, arguments, job);
   addTraining(app, &arguments.train, &arguments.training);
   defineCode(app, arguments);
+  defineNetwork(app, &arguments.compile.phases.network);
   definePlans(app, arguments);
   defineLimits(app, arguments.limits);
   defineCuda(app, arguments);

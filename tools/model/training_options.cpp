@@ -11,6 +11,37 @@
 
 namespace tinh::tools {
 
+/// --data-parallel, and what it is with.
+static void addDataParallel(CLI::App &app,
+                            std::optional<training::DataParallel> *ranks) {
+  auto options = [ranks]() -> training::DataParallel & {
+    return *ranks ? **ranks : ranks->emplace();
+  };
+  CLI::Option *parallel = app.add_flag_callback(
+      "--data-parallel", [options] { options(); },
+      "average gradients over the ranks that mpirun starts, each of which has "
+      "a part of the batch");
+  app.add_flag_callback(
+         "--sync-batch-norm", [options] { options().syncBatchNorm = true; },
+         "normalise by the batches of all ranks")
+      ->needs(parallel);
+  app.add_option_function<int64_t>(
+         "--shard-optimizer",
+         [options](int64_t shards) { options().shards = shards; },
+         "divide the optimizer's state among so many ranks, which there must "
+         "be then")
+      ->check(CLI::Range(1, 1 << 16))
+      ->type_name("RANKS")
+      ->needs(parallel);
+  app.add_option_function<std::string>(
+         "--wire",
+         [options](const std::string &wire) { options().wire = wire; },
+         "send gradients of f32 as bf16; as they are if not given")
+      ->check(CLI::IsMember({"bf16"}))
+      ->type_name("bf16")
+      ->needs(parallel);
+}
+
 void addTraining(CLI::App &app, bool *train,
                  training::TrainingOptions *training) {
   app.add_flag("--train", *train,
@@ -35,15 +66,18 @@ void addTraining(CLI::App &app, bool *train,
                  "multiplied by with --precision=f16, so that gradients do not "
                  "vanish; dynamic if not given")
       ->type_name("dynamic[,OPTION=VALUE…]|NUMBER");
+  addDataParallel(app, &training->dataParallel);
 }
 
 bool checkNoTraining(const training::TrainingOptions &training) {
   if (training.loss.empty() && training.optimizer.empty() &&
       training.trainable.empty() && training.distill.empty() &&
-      !training.learnScales && training.lossScale.empty())
+      !training.learnScales && training.lossScale.empty() &&
+      !training.dataParallel)
     return true;
   llvm::errs() << "error: --loss, --optimizer, --trainable, --distill, "
-                  "--learn-scales and --loss-scale are about --train\n";
+                  "--learn-scales, --loss-scale and --data-parallel are about "
+                  "--train\n";
   return false;
 }
 
