@@ -24,6 +24,21 @@ Value withoutViews(Value value) {
   return value;
 }
 
+bool allUses(Value value, function_ref<bool(OpOperand &)> check) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    if (isa<graph::ReshapeOp, graph::SliceOp>(use.getOwner()))
+      return allUses(use.getOwner()->getResult(0), check);
+    return check(use);
+  });
+}
+
+bool comesBefore(Operation *user, Operation *op) {
+  for (; user; user = user->getParentOp())
+    if (Operation *around = user->getBlock()->findAncestorOpInBlock(*op))
+      return around != user && user->isBeforeInBlock(around);
+  return false;
+}
+
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }

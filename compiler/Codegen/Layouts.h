@@ -26,6 +26,14 @@ mlir::Value withoutReshapes(mlir::Value value);
 /// and slices that it is a result of.
 mlir::Value withoutViews(mlir::Value value);
 
+/// Whether `check` holds for all operands that `value`, or a view of it, is.
+bool allUses(mlir::Value value,
+             llvm::function_ref<bool(mlir::OpOperand &)> check);
+
+/// Whether all of `user` comes before `op` in the block that both lie in, maybe
+/// within other ops.
+bool comesBefore(mlir::Operation *user, mlir::Operation *op);
+
 /// Where a value lies: in the memory of `whole`, which is dense, its first
 /// element at `offset`, with these strides; all in elements.
 struct Layout {

@@ -38,24 +38,6 @@ namespace tinh::codegen {
 // Who reads a value when
 //===----------------------------------------------------------------------===//
 
-/// Whether `check` holds for all operands that `value`, or a view of it, is.
-static bool allUses(Value value, function_ref<bool(OpOperand &)> check) {
-  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
-    if (isa<graph::ReshapeOp, graph::SliceOp>(use.getOwner()))
-      return allUses(use.getOwner()->getResult(0), check);
-    return check(use);
-  });
-}
-
-/// Whether all of `user` comes before `op` in the block that both lie in, maybe
-/// within other ops.
-static bool comesBefore(Operation *user, Operation *op) {
-  for (; user; user = user->getParentOp())
-    if (Operation *around = user->getBlock()->findAncestorOpInBlock(*op))
-      return around != user && user->isBeforeInBlock(around);
-  return false;
-}
-
 static OperandRange initialOf(Operation *loop) {
   if (auto op = dyn_cast<graph::WhileOp>(loop))
     return op.getInitial();

@@ -154,6 +154,25 @@ void Scheduler::run() {
 // Buckets
 //===----------------------------------------------------------------------===//
 
+/// Reduces what is reduced twice once: the biases of two norms that are added
+/// have one gradient.
+void mergeEqual(Block &block) {
+  DenseMap<Value, SmallVector<graph::AllReduceOp>> known;
+  for (auto op :
+       llvm::make_early_inc_range(block.getOps<graph::AllReduceOp>())) {
+    auto &others = known[op.getX()];
+    auto *same = llvm::find_if(others, [&](graph::AllReduceOp other) {
+      return other->getAttrDictionary() == op->getAttrDictionary();
+    });
+    if (same == others.end()) {
+      others.push_back(op);
+      continue;
+    }
+    op.getY().replaceAllUsesWith(same->getY());
+    op.erase();
+  }
+}
+
 /// What may be reduced together.
 struct BucketKind {
   graph::ReduceKind kind;
@@ -185,7 +204,7 @@ public:
 private:
   double secondsOf(Operation &op);
   bool mayBePlaced(graph::AllReduceOp op);
-  void form(ArrayRef<graph::AllReduceOp> members);
+  bool form(ArrayRef<graph::AllReduceOp> members);
 
   Block &block;
   const Urgency &urgency;
@@ -214,8 +233,8 @@ double BucketFormer::secondsOf(Operation &op) {
   return cycles / cyclesPerSecond;
 }
 
-/// Whether its operand can be written where it lies in a bucket: a kernel for
-/// the CPU computes it, and it lies in no concatenation yet.
+/// Whether its operand can be written where it would lie in a bucket: a kernel
+/// for the CPU computes it, and it lies in no concatenation yet.
 bool BucketFormer::mayBePlaced(graph::AllReduceOp op) {
   Value source = withoutReshapes(op.getX());
   auto dispatch = source.getDefiningOp<graph::DispatchOp>();
@@ -227,24 +246,39 @@ bool BucketFormer::mayBePlaced(graph::AllReduceOp op) {
   if (!kernel || graph::isOnCuda(kernel) ||
       kernel.getResultAttr(result, graph::names::kStrides))
     return false;
-  SmallVector<Value> views = {source};
-  while (!views.empty())
-    for (Operation *user : views.pop_back_val().getUsers()) {
-      if (isa<graph::ConcatOp>(user) || user == block.getTerminator())
-        return false;
-      if (isa<graph::ReshapeOp, graph::SliceOp>(user))
-        views.push_back(user->getResult(0));
-    }
-  return true;
+  return allUses(source, [&](OpOperand &use) {
+    return !isa<graph::ConcatOp>(use.getOwner()) &&
+           use.getOwner() != block.getTerminator();
+  });
 }
 
-/// One reduction, where the last of the members is, which all become parts of.
-/// Those of whole vectors come first, so that they begin where vectors do.
-void BucketFormer::form(ArrayRef<graph::AllReduceOp> members) {
+/// Those that can be reduced in place where the last one of them is: what else
+/// reads their operands does so before.
+SmallVector<graph::AllReduceOp>
+withoutLaterReaders(ArrayRef<graph::AllReduceOp> members) {
+  SmallVector<graph::AllReduceOp> kept(members);
+  for (size_t count = 0; count != kept.size() && !kept.empty();) {
+    count = kept.size();
+    Operation *last = kept.back();
+    llvm::erase_if(kept, [&](graph::AllReduceOp op) {
+      return !allUses(withoutReshapes(op.getX()), [&](OpOperand &use) {
+        return use.getOwner() == op || comesBefore(use.getOwner(), last);
+      });
+    });
+  }
+  return kept;
+}
+
+/// One reduction, where the last of the members is, which all become parts of,
+/// if they are several. Those of whole vectors come first, so that they begin
+/// where vectors do.
+bool BucketFormer::form(ArrayRef<graph::AllReduceOp> candidates) {
   constexpr int64_t kVectorBytes = 64;
-  graph::AllReduceOp last = members.back();
+  SmallVector<graph::AllReduceOp> ordered = withoutLaterReaders(candidates);
+  if (ordered.size() < 2)
+    return false;
+  graph::AllReduceOp last = ordered.back();
   OpBuilder builder(last);
-  SmallVector<graph::AllReduceOp> ordered(members);
   llvm::stable_sort(ordered, [&](graph::AllReduceOp a, graph::AllReduceOp b) {
     auto isWhole = [](graph::AllReduceOp op) {
       return graph::tensorSize(op.getX().getType()) % kVectorBytes == 0;
@@ -277,8 +311,9 @@ void BucketFormer::form(ArrayRef<graph::AllReduceOp> members) {
     member.getY().replaceAllUsesWith(shaped);
     start += size;
   }
-  for (graph::AllReduceOp member : members)
+  for (graph::AllReduceOp member : ordered)
     member.erase();
+  return true;
 }
 
 int64_t BucketFormer::run() {
@@ -287,11 +322,13 @@ int64_t BucketFormer::run() {
     std::vector<planning::Reduction> reductions;
   };
   std::map<BucketKind, Kind> kinds;
+  DenseSet<Value> placed;
   double seconds = 0;
   for (Operation &op : block) {
     seconds += secondsOf(op);
     auto reduction = dyn_cast<graph::AllReduceOp>(op);
-    if (!reduction || urgency.isUrgent(reduction) || !mayBePlaced(reduction))
+    if (!reduction || urgency.isUrgent(reduction) || !mayBePlaced(reduction) ||
+        !placed.insert(withoutReshapes(reduction.getX())).second)
       continue;
     Kind &kind = kinds[kindOf(reduction)];
     kind.ops.push_back(reduction);
@@ -306,10 +343,7 @@ int64_t BucketFormer::run() {
   for (auto &[key, kind] : kinds) {
     size_t begin = 0;
     for (size_t end : planning::chooseBuckets(kind.reductions, network)) {
-      if (end - begin > 1) {
-        form(ArrayRef(kind.ops).slice(begin, end - begin));
-        ++formed;
-      }
+      formed += form(ArrayRef(kind.ops).slice(begin, end - begin));
       begin = end;
     }
   }
@@ -331,6 +365,7 @@ void ScheduleCollectives::runOnOperation() {
     if (llvm::none_of(block,
                       [](Operation &op) { return graph::isCollective(&op); }))
       continue;
+    mergeEqual(block);
     Urgency urgency(block);
     Scheduler(block, urgency).run();
     numBuckets += BucketFormer(function, urgency, network, cores * 3e9).run();
