@@ -8,36 +8,78 @@
 #include "compiler/Planning/Buckets.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tinh::planning {
 
-/// By the number of reductions from the first on, the best division of these:
-/// when it is finished, and where its last bucket begins.
-std::vector<size_t> chooseBuckets(const std::vector<Reduction> &reductions,
-                                  const Network &network) {
-  struct Best {
-    double finished = 0;
-    size_t buckets = 0, begin = 0;
-  };
-  std::vector<Best> best(reductions.size() + 1);
-  for (size_t end = 1; end <= reductions.size(); ++end) {
-    double bytes = 0, ready = reductions[end - 1].ready;
+namespace {
+
+/// By the number of reductions from the first on: when they are finished at the
+/// soonest, and where the last bucket of them then begins.
+struct Soonest {
+  std::vector<double> finished;
+  std::vector<size_t> begin;
+};
+
+/// A bucket behind those of `before`.
+Soonest addBucket(const std::vector<double> &before,
+                  const std::vector<Reduction> &reductions,
+                  const Network &network) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  Soonest result{std::vector<double>(before.size(), kNever),
+                 std::vector<size_t>(before.size(), 0)};
+  for (size_t end = 1; end < before.size(); ++end) {
+    double bytes = 0;
     for (size_t begin = end; begin-- > 0;) {
       bytes += reductions[begin].bytes;
-      Best with = {std::max(best[begin].finished, ready) +
-                       network.seconds(bytes),
-                   best[begin].buckets + 1, begin};
-      bool isSooner = with.finished < best[end].finished ||
-                      (with.finished == best[end].finished &&
-                       with.buckets < best[end].buckets);
-      if (begin + 1 == end || isSooner)
-        best[end] = with;
+      double finished = std::max(before[begin], reductions[end - 1].ready) +
+                        network.seconds(bytes);
+      if (finished < result.finished[end]) {
+        result.finished[end] = finished;
+        result.begin[end] = begin;
+      }
     }
   }
-  std::vector<size_t> ends;
-  for (size_t end = reductions.size(); end > 0; end = best[end].begin)
-    ends.push_back(end);
-  std::reverse(ends.begin(), ends.end());
+  return result;
+}
+
+/// When the last of any number of buckets is finished.
+double leastTime(const std::vector<Reduction> &reductions,
+                 const Network &network) {
+  std::vector<double> finished(reductions.size() + 1, 0);
+  for (size_t end = 1; end <= reductions.size(); ++end) {
+    double bytes = 0, least = std::numeric_limits<double>::infinity();
+    for (size_t begin = end; begin-- > 0;) {
+      bytes += reductions[begin].bytes;
+      least =
+          std::min(least, std::max(finished[begin], reductions[end - 1].ready) +
+                              network.seconds(bytes));
+    }
+    finished[end] = least;
+  }
+  return finished.back();
+}
+
+} // namespace
+
+std::vector<size_t> chooseBuckets(const std::vector<Reduction> &reductions,
+                                  const Network &network) {
+  constexpr double kRounding = 1e-9;
+  if (reductions.empty())
+    return {};
+  double least = leastTime(reductions, network) * (1 + kRounding);
+  std::vector<Soonest> by; // By the number of buckets, from one on.
+  std::vector<double> none(reductions.size() + 1,
+                           std::numeric_limits<double>::infinity());
+  none[0] = 0;
+  do
+    by.push_back(
+        addBucket(by.empty() ? none : by.back().finished, reductions, network));
+  while (by.back().finished.back() > least);
+  std::vector<size_t> ends(by.size());
+  size_t end = reductions.size();
+  for (size_t i = by.size(); i-- > 0; end = by[i].begin[end])
+    ends[i] = end;
   return ends;
 }
 

@@ -76,11 +76,10 @@ FailureOr<RunningStatistics> normaliseByBatch(graph::BatchNormOp norm,
   if (parallel && parallel->syncBatchNorm)
     batch = ofAllBatches(*ranks, ops, batch, count);
   auto move = [&](Value running, Value now, double factor) {
-    if (parallel && !parallel->syncBatchNorm)
-      now = ranks->mean(now);
     Value kept = ops.mul(running, ops.scalarLike(running, momentum));
     Value moved = ops.mul(now, ops.scalarLike(now, (1 - momentum) * factor));
-    return ops.add(kept, moved);
+    Value next = ops.add(kept, moved);
+    return parallel && !parallel->syncBatchNorm ? ranks->mean(next) : next;
   };
   RunningStatistics next{
       move(norm.getMean(), batch.mean, 1),

@@ -344,7 +344,7 @@ LogicalResult StartOp::verify() {
   if (given != expected ||
       source.getSize() % graph::elementSize(collective.getElement()))
     return emitOpError() << "has " << source.getSize() << " bytes of "
-                         << collective.getElement() << " and gives "
+                         << collective.getElement() << ", and gives "
                          << target.getSize();
   if (source != target && source.overlaps(target))
     return emitOpError() << "reads " << toString(source) << " and writes "

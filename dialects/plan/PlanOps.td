@@ -425,7 +425,7 @@ def Plan_StartOp : Plan_StepOp<"start"> {
     may be read but not written, and its target neither. They are the same bytes, or
     have none in common. It stands in no branch or loop.
 
-    Example: `%4 = plan.start after %3 #plan.collective<all_reduce, mean, f32> arena[0 to 4096] to arena[0 to 4096]`
+    Example: `%4 = plan.start after %3 <all_reduce, mean, f32> arena[0 to 4096] to arena[0 to 4096]`
   }];
   let arguments = (ins Optional<Plan_Step>:$after,
                        Plan_CollectiveAttr:$collective, Plan_BufferAttr:$source,

@@ -64,6 +64,7 @@ static const std::map<llvm::StringRef, const char *> &opsWithoutRule() {
       {"transfer", later},
       {"yield", part},
       {"condition", part},
+      {"collective_broadcast", "gives its root alone a gradient"},
       {"stop_gradient", "has no gradient by definition"},
       {"dropout", "is made of other ops before gradients are built"},
   };
@@ -87,6 +88,8 @@ TEST_F(GradientRules, AllAreTried) {
   std::string texts;
   for (const GradientCase &gradientCase : allCases())
     texts += gradientCase.ops;
+  for (const std::string &function : collectiveFunctions())
+    texts += function;
   for (mlir::RegisteredOperationName op :
        context.getRegisteredOperationsByDialect("graph"))
     if (op.hasInterface<graph::DifferentiableOpInterface>())

@@ -26,6 +26,9 @@ std::vector<GradientCase> functionCases();
 /// All of them.
 std::vector<GradientCase> allCases();
 
+/// Functions of ops that several ranks compute together.
+std::vector<std::string> collectiveFunctions();
+
 } // namespace tinh::test
 
 #endif // TINH_TESTS_GRADIENTS_CASES_H

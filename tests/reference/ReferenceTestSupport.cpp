@@ -30,8 +30,9 @@ static reference::Tensor makeTensor(Type type, const Values &values) {
   return tensor;
 }
 
-Values ReferenceTest::evaluate(const std::string &function,
-                               const std::vector<Values> &inputs) {
+std::vector<Values> ReferenceTest::evaluateFunctionOnRanks(
+    const std::string &function,
+    const std::vector<std::vector<Values>> &inputs) {
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     message = diagnostic.str();
     return success();
@@ -43,10 +44,13 @@ Values ReferenceTest::evaluate(const std::string &function,
     return {};
   }
   auto main = *module->getOps<func::FuncOp>().begin();
-  std::vector<reference::Tensor> arguments;
-  for (auto [type, values] : llvm::zip_equal(main.getArgumentTypes(), inputs))
-    arguments.push_back(makeTensor(type, values));
-  auto results = reference::evaluate(
+  std::vector<std::vector<reference::Tensor>> arguments;
+  for (const std::vector<Values> &own : inputs) {
+    arguments.emplace_back();
+    for (auto [type, values] : llvm::zip_equal(main.getArgumentTypes(), own))
+      arguments.back().push_back(makeTensor(type, values));
+  }
+  auto results = reference::evaluateOnRanks(
       main, std::move(arguments), [](graph::ExternalAttr external) {
         static const float numbers[] = {10, 20, 30};
         return llvm::Expected<ArrayRef<char>>(
@@ -55,9 +59,20 @@ Values ReferenceTest::evaluate(const std::string &function,
       });
   if (failed(results))
     return {};
-  const reference::Tensor &first = results->front();
-  return first.isFloat() ? first.floats
-                         : Values(first.integers.begin(), first.integers.end());
+  std::vector<Values> elements;
+  for (const std::vector<reference::Tensor> &own : *results) {
+    const reference::Tensor &first = own.front();
+    elements.push_back(
+        first.isFloat() ? first.floats
+                        : Values(first.integers.begin(), first.integers.end()));
+  }
+  return elements;
+}
+
+Values ReferenceTest::evaluate(const std::string &function,
+                               const std::vector<Values> &inputs) {
+  std::vector<Values> results = evaluateFunctionOnRanks(function, {inputs});
+  return results.empty() ? Values() : results.front();
 }
 
 static void replaceAll(std::string &text, const std::string &what,
@@ -83,6 +98,21 @@ Values ReferenceTest::evaluateOp(const std::string &op, const std::string &type,
   return evaluate("(" + arguments + ") -> " + result + " {\n%y = " + body +
                       "\nreturn %y : " + result + "\n}",
                   inputs);
+}
+
+std::vector<Values> ReferenceTest::evaluateOnRanks(
+    const std::string &op, const std::string &operand, const std::string &type,
+    const std::vector<Values> &ranks) {
+  std::string body = op, result = "tensor<" + type + ">";
+  replaceAll(body, "t0", "tensor<" + operand + ">");
+  replaceAll(body, "ty", result);
+  std::vector<std::vector<Values>> inputs;
+  for (const Values &own : ranks)
+    inputs.push_back({own});
+  return evaluateFunctionOnRanks("(%0: tensor<" + operand + ">) -> " + result +
+                                     " {\n%y = " + body +
+                                     "\nreturn %y : " + result + "\n}",
+                                 inputs);
 }
 
 void expectNear(const Values &found, const Values &expected, double tolerance) {

@@ -45,8 +45,20 @@ protected:
   Values evaluateOp(const std::string &op, const std::string &type,
                     const std::vector<Operand> &operands);
 
+  /// The same on several ranks, from the operand of each, of type `operand`:
+  /// the results by rank.
+  std::vector<Values> evaluateOnRanks(const std::string &op,
+                                      const std::string &operand,
+                                      const std::string &type,
+                                      const std::vector<Values> &ranks);
+
   mlir::MLIRContext context;
   std::string message;
+
+private:
+  std::vector<Values>
+  evaluateFunctionOnRanks(const std::string &function,
+                          const std::vector<std::vector<Values>> &inputs);
 };
 
 /// Compares elements; NaN is like NaN.
