@@ -53,7 +53,7 @@ bool FunctionPlanner::isReducedInPlace(Operation *op) {
   Value operand = op->getOperand(0), whole = withoutReshapes(operand);
   Operation *source = whole.getDefiningOp();
   if (operand.getType() != op->getResult(0).getType() || !source ||
-      !isa<graph::DispatchOp, graph::ConcatOp>(source) ||
+      !isa<graph::DispatchOp, graph::ConcatOp, graph::TransferOp>(source) ||
       layouts.placedIn(whole) || places.contains(whole))
     return false;
   SmallVector<Value> parts = {whole};

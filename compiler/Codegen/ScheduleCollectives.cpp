@@ -76,7 +76,8 @@ Urgency::Urgency(Block &block) {
 }
 
 /// Moves the ops of a block: what depends on no collective first and, as long
-/// as something is left, what the next one is for.
+/// as something is left, what the next one is for. Collectives come right
+/// behind what computes their operands.
 class Scheduler {
 public:
   Scheduler(Block &block, const Urgency &urgency)
@@ -92,7 +93,15 @@ private:
   const Urgency &urgency;
   /// Ops whose results are not there yet.
   DenseSet<Operation *> unavailable, inFlight;
+  DenseSet<Operation *> emitted;
 };
+
+/// Whether `op` is one, or brings its operand to one.
+bool leadsToCollective(Operation *op) {
+  return graph::isCollective(op) ||
+         (isa<graph::ReshapeOp, graph::TransferOp>(op) &&
+          llvm::any_of(op->getUsers(), leadsToCollective));
+}
 
 /// The ops that `op` waits for.
 SmallVector<Operation *> Scheduler::missing(Operation *op) const {
@@ -105,11 +114,18 @@ SmallVector<Operation *> Scheduler::missing(Operation *op) const {
 }
 
 void Scheduler::emit(Operation *op) {
+  if (!emitted.insert(op).second)
+    return;
   op->moveBefore(block.getTerminator());
   if (graph::isCollective(op)) {
     unavailable.insert(op);
     inFlight.insert(op);
+    return;
   }
+  // All have one operand.
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    if (leadsToCollective(user))
+      emit(user);
 }
 
 /// The collectives that the first op needs which waits for nothing else; rather
@@ -136,13 +152,16 @@ void Scheduler::run() {
   for (Operation &op : block.without_terminator())
     rest.push_back(&op);
   while (!rest.empty()) {
-    for (Operation *op : rest)
+    for (Operation *op : rest) {
+      if (emitted.contains(op))
+        continue;
       if (missing(op).empty()) {
         emit(op);
       } else {
         unavailable.insert(op);
         deferred.push_back(op);
       }
+    }
     for (Operation *awaited : chooseAwaited(deferred))
       inFlight.erase(awaited);
     unavailable = inFlight;
