@@ -157,9 +157,10 @@ LogicalResult TaylorFunction::build(ArrayRef<Value> weights,
                                     const std::string &name) {
   Loss loss = training::makeLoss(name);
   training::FunctionBuilder function(main, "scores");
-  if (failed(function.addModel(/*inTraining=*/false)))
+  if (failed(function.declareArguments()) ||
+      failed(function.addModel(/*inTraining=*/false)))
     return failure();
-  auto value = function.addLoss(loss);
+  auto value = function.addLoss(loss, function.addTarget(loss));
   if (failed(value))
     return failure();
   OpBuilder &b = function.raw();

@@ -8,8 +8,10 @@
 #include "compiler/Training/FunctionBuilder.h"
 
 #include "compiler/Eager/Function/TracedViews.h"
+#include "compiler/Training/Ranks.h"
 #include "compiler/Training/Teacher.h"
 #include "compiler/Training/TrainingForm.h"
+#include "compiler/Transforms/Constants.h"
 
 using namespace mlir;
 
@@ -19,6 +21,14 @@ using eager::Dims;
 using eager::Ref;
 using eager::TensorAccess;
 using eager::TensorImpl;
+
+/// A type of so many times the rows.
+static RankedTensorType repeated(RankedTensorType type, int64_t times) {
+  SmallVector<int64_t> shape(type.getShape());
+  if (!shape.empty())
+    shape[0] *= times;
+  return type.clone(shape);
+}
 
 /// A new tensor of this type, without memory.
 static Ref<TensorImpl> tensorOf(Type type) {
@@ -83,7 +93,7 @@ LogicalResult FunctionBuilder::addNorm(graph::BatchNormOp norm) {
   BlockArgument variance = statisticOf(main, norm.getVariance());
   if (!mean || !variance)
     return success(); // Its statistics are computed, or given.
-  auto next = normaliseByBatch(copy, ranks);
+  auto next = normaliseByBatch(copy, isRepeated ? nullptr : ranks);
   if (failed(next))
     return failure();
   mapping.map(mean, next->mean);
@@ -118,8 +128,9 @@ LogicalResult FunctionBuilder::addTrained(Operation &op) {
 }
 
 /// The generator that dropouts draw from, which goes on from step to step: its
-/// seed and counter.
-void FunctionBuilder::declareGenerator() {
+/// seed and counter. In `body`, which is repeated for `parts`, each iteration
+/// draws what comes behind what the one before has drawn.
+void FunctionBuilder::declareGenerator(int64_t parts, Block *body) {
   if (trace.arguments().size() == arguments.size())
     return; // Nothing was drawn.
   const eager::Trace::Argument &used = trace.arguments().back();
@@ -136,29 +147,54 @@ void FunctionBuilder::declareGenerator() {
   graph::VariableOp::create(builder, main.getLoc(), variable, words(0, 0),
                             UnitAttr());
   arguments.push_back({raw().getStringAttr(graph::names::kVariable), variable});
-  Value drawn = trace.constant(words(0, used.generator.blocks));
+  uint64_t blocks = used.generator.blocks;
+  if (body) {
+    OpBuilder inner = OpBuilder::atBlockBegin(body);
+    GraphBuilder graphOps(inner, main.getLoc());
+    GraphOps ops(graphOps);
+    Value drawn = graph::ConstantOp::create(
+        inner, main.getLoc(), used.memory->type, words(0, blocks));
+    Value index =
+        ops.cast(body->getArgument(0), used.memory->type.getElementType());
+    Value own = ops.add(used.initial, ops.mul(drawn, index));
+    Operation *last = own.getDefiningOp();
+    Value initial = used.initial;
+    initial.replaceUsesWithIf(own, [&](OpOperand &use) {
+      Operation *user = body->findAncestorOpInBlock(*use.getOwner());
+      return user && last->isBeforeInBlock(user);
+    });
+  }
+  Value drawn = trace.constant(words(0, blocks * static_cast<uint64_t>(parts)));
   used.memory->value =
       graph::AddOp::create(raw(), main.getLoc(), used.initial, drawn);
 }
 
-LogicalResult FunctionBuilder::addModel(bool inTraining) {
+LogicalResult FunctionBuilder::declareArguments(int64_t parts) {
   for (BlockArgument argument : main.getArguments()) {
     unsigned i = argument.getArgNumber();
     auto variable =
         main.getArgAttrOfType<StringAttr>(i, graph::names::kVariable);
     auto input = main.getArgAttrOfType<StringAttr>(i, graph::names::kName);
-    Tensor tensor = variable ? addVariable(variable, argument.getType())
-                             : addInput(input, argument.getType());
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (!variable && parts > 1 && type.getRank() == 0)
+      return main.emitError() << "input " << input
+                              << " is a scalar, which has no batch to "
+                                 "accumulate gradients over";
+    Tensor tensor = variable ? addVariable(variable, type)
+                             : addInput(input, repeated(type, parts));
     if (variable)
       variables.emplace_back(variable, tensor);
     mapping.map(argument, value(tensor));
   }
+  return success();
+}
+
+LogicalResult FunctionBuilder::addModel(bool inTraining) {
   for (Operation &op : main.front().without_terminator())
     if (!inTraining)
       raw().clone(op, mapping);
     else if (failed(addTrained(op)))
       return failure();
-  declareGenerator();
   // What the statistics are now.
   for (auto [argument, variable] : llvm::zip_equal(
            llvm::make_filter_range(main.getArguments(),
@@ -167,6 +203,8 @@ LogicalResult FunctionBuilder::addModel(bool inTraining) {
                                    }),
            variables))
     trace.write(*TensorAccess::get(variable.second), mapping.lookup(argument));
+  if (!isRepeated)
+    declareGenerator(1, nullptr);
   for (Value result : main.front().getTerminator()->getOperands())
     outputs.push_back(tensor(mapping.lookup(result)));
   return success();
@@ -194,7 +232,7 @@ static RankedTensorType typeOf(MLIRContext *context,
       elementType(context, target.dtype));
 }
 
-FailureOr<Tensor> FunctionBuilder::addLoss(const Loss &loss) {
+Tensor FunctionBuilder::addTarget(const Loss &loss, int64_t parts) {
   auto prediction = cast<RankedTensorType>(main.getResultTypes()[0]);
   Loss::Target like = loss.target(Shape(std::span(prediction.getShape())),
                                   DType(dtypeOf(prediction.getElementType())));
@@ -202,13 +240,108 @@ FailureOr<Tensor> FunctionBuilder::addLoss(const Loss &loss) {
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto name = main.getArgAttrOfType<StringAttr>(i, graph::names::kName))
       inputs.insert(name.getValue());
-  Tensor target =
-      addInput(freeName("target", inputs), typeOf(main.getContext(), like));
+  return addInput(freeName("target", inputs),
+                  repeated(typeOf(main.getContext(), like), parts));
+}
+
+FailureOr<Tensor> FunctionBuilder::addLoss(const Loss &loss,
+                                           const Tensor &target) {
   Tensor value = loss(outputs[0], target);
   if (value.shape().size() == 0)
     return value;
   return main.emitError() << "loss \"" << loss.name()
                           << "\" is not one number; choose another reduction";
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of a batch
+//===----------------------------------------------------------------------===//
+
+/// An input of a step as rows of a loop, and one of them.
+struct FunctionBuilder::Rows {
+  Value all;
+  BlockArgument row;
+};
+
+FunctionBuilder::Rows FunctionBuilder::addRows(Block &body, Value input,
+                                               int64_t parts) {
+  auto type = cast<RankedTensorType>(input.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] /= parts;
+  RankedTensorType row = type.clone(shape);
+  shape.insert(shape.begin(), parts);
+  Value all =
+      graph::ReshapeOp::create(raw(), main.getLoc(), type.clone(shape), input);
+  return {all, body.addArgument(row, main.getLoc())};
+}
+
+Value FunctionBuilder::meanOverRanks(Value value) {
+  GraphBuilder graph(raw(), main.getLoc());
+  GraphOps ops(graph);
+  return Ranks(*ranks, ops).mean(value);
+}
+
+FailureOr<SmallVector<Value>>
+FunctionBuilder::sumOverParts(int64_t parts, const Tensor &target,
+                              TypeRange types, PartBody build) {
+  Location loc = main.getLoc();
+  auto body = std::make_unique<Block>();
+  body->addArgument(graph::countType(main.getContext()), loc);
+  SmallVector<Value> initial, xs;
+  for (Type type : types) {
+    body->addArgument(type, loc);
+    initial.push_back(
+        transforms::createSplat(raw(), loc, cast<RankedTensorType>(type), 0));
+  }
+  for (BlockArgument argument : main.getArguments())
+    if (main.getArgAttr(argument.getArgNumber(), graph::names::kName)) {
+      Rows rows = addRows(*body, mapping.lookup(argument), parts);
+      xs.push_back(rows.all);
+      mapping.map(argument, rows.row);
+    }
+  Rows ofTarget = addRows(*body, value(target), parts);
+  xs.push_back(ofTarget.all);
+  isRepeated = true;
+  bool failed = false;
+  SmallVector<std::pair<Tensor, Value>> statistics; // And what they begin with.
+  for (const auto &[name, variable] : variables)
+    statistics.push_back({variable, value(variable)});
+  SmallVector<Value> next;
+  record(*body, [&] {
+    FailureOr<SmallVector<Value>> summands = build(tensor(ofTarget.row));
+    if ((failed = mlir::failed(summands)))
+      return;
+    for (auto [i, summand] : llvm::enumerate(*summands))
+      next.push_back(
+          graph::AddOp::create(raw(), loc, body->getArgument(i + 1), summand));
+    llvm::erase_if(statistics, [&](const auto &statistic) {
+      return value(statistic.first) == statistic.second;
+    });
+    for (const auto &[variable, first] : statistics)
+      next.push_back(value(variable));
+    graph::YieldOp::create(raw(), loc, next);
+  });
+  if (failed)
+    return failure();
+  for (auto [i, statistic] : llvm::enumerate(statistics)) {
+    Value first = statistic.second;
+    initial.push_back(first);
+    Value now =
+        body->insertArgument(1 + types.size() + i, first.getType(), loc);
+    first.replaceUsesWithIf(now, [&](OpOperand &use) {
+      return body->findAncestorOpInBlock(*use.getOwner()) != nullptr;
+    });
+  }
+  auto loop = graph::ScanOp::create(raw(), loc, ValueRange(initial).getTypes(),
+                                    parts, /*trip_count=*/Value(),
+                                    /*condition=*/Value(), initial, xs);
+  loop.getBody().push_back(body.release());
+  declareGenerator(parts, &loop.getBody().front());
+  ValueRange finals = loop.getFinals();
+  for (auto [statistic, last] :
+       llvm::zip_equal(statistics, finals.drop_front(types.size())))
+    assign(statistic.first, ranks ? meanOverRanks(last) : last);
+  return SmallVector<Value>(finals.take_front(types.size()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -47,15 +47,30 @@ public:
       : main(main), name(name), ranks(ranks), trace(main.getContext()),
         backend(trace), scope(backend) {}
 
+  /// Declares the model's inputs and variables. With several `parts` inputs
+  /// have so many batches of the model.
+  mlir::LogicalResult declareArguments(int64_t parts = 1);
   /// Copies the model. In training its batch norms normalise by their batch,
   /// its dropouts are random, and gradients pass what is quantised.
   mlir::LogicalResult addModel(bool inTraining);
   /// Copies `teacher`, which reads the inputs of the model; gives its first
   /// output.
   Tensor addTeacher(mlir::func::FuncOp teacher);
-  /// The loss of the model's first output and an input of the function, which
-  /// is called target.
-  mlir::FailureOr<Tensor> addLoss(const Loss &loss);
+  /// An input of the function, called target, of so many parts.
+  Tensor addTarget(const Loss &loss, int64_t parts = 1);
+  /// The loss of the model's first output and `target`.
+  mlir::FailureOr<Tensor> addLoss(const Loss &loss, const Tensor &target);
+
+  /// What is added up over the parts of a batch, for that part of the target.
+  using PartBody =
+      llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+          const Tensor &target)>;
+  /// Repeats `build` for each of so many `parts` of the inputs and of `target`,
+  /// in a loop. Gives the sums of what it gives, which are of `types`. Running
+  /// statistics go on from part to part.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  sumOverParts(int64_t parts, const Tensor &target, mlir::TypeRange types,
+               PartBody build);
   Tensor addInput(llvm::StringRef inputName, mlir::Type type);
   Tensor addVariable(mlir::StringAttr variable, mlir::Type type);
   /// What the model's result, or a value made of it, is.
@@ -95,7 +110,10 @@ private:
   mlir::LogicalResult addNorm(graph::BatchNormOp norm);
   void addDropout(graph::DropoutOp op);
   mlir::LogicalResult addDequantize(graph::DequantizeOp op);
-  void declareGenerator();
+  void declareGenerator(int64_t parts, mlir::Block *body);
+  mlir::Value meanOverRanks(mlir::Value value);
+  struct Rows;
+  Rows addRows(mlir::Block &body, mlir::Value input, int64_t parts);
   void nameArguments(mlir::func::FuncOp function);
   void dropPlaces(mlir::func::FuncOp function);
 
@@ -118,6 +136,7 @@ private:
   std::vector<Tensor> results;
   std::vector<std::string> resultNames;
   mlir::IRMapping mapping; // From values of @main.
+  bool isRepeated = false; // The model is the body of a loop.
 };
 
 } // namespace tinh::training

@@ -28,9 +28,8 @@ void Ranks::addWire(SmallVectorImpl<NamedAttribute> &attributes, Value x) {
   attributes.push_back(ops.attr("wire", TypeAttr::get(type)));
 }
 
-Value Ranks::mean(Value x, bool isGradient) {
-  SmallVector<NamedAttribute> attributes = {
-      kindAttribute(ops, graph::ReduceKind::Mean)};
+Value Ranks::reduce(graph::ReduceKind kind, Value x, bool isGradient) {
+  SmallVector<NamedAttribute> attributes = {kindAttribute(ops, kind)};
   if (isGradient)
     addWire(attributes, x);
   return ops.create<graph::AllReduceOp>({x}, attributes);
@@ -74,10 +73,9 @@ Value Ranks::part(Value x, Value rank) {
   return ops.gather(parts, rank, /*axis=*/0);
 }
 
-Value Ranks::partOfMean(Value gradient) {
-  SmallVector<NamedAttribute> attributes = {
-      kindAttribute(ops, graph::ReduceKind::Mean),
-      ops.attr("ranks", options.shards)};
+Value Ranks::reducePart(graph::ReduceKind kind, Value gradient) {
+  SmallVector<NamedAttribute> attributes = {kindAttribute(ops, kind),
+                                            ops.attr("ranks", options.shards)};
   addWire(attributes, gradient);
   return ops.create<graph::ReduceScatterOp>({filledUp(gradient)}, attributes);
 }

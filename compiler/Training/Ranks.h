@@ -25,10 +25,13 @@ public:
   Ranks(const DataParallel &options, GraphOps &ops)
       : options(options), ops(ops) {}
 
-  mlir::Value mean(mlir::Value x) { return mean(x, /*isGradient=*/false); }
-  mlir::Value meanOfGradients(mlir::Value x) {
-    return mean(x, /*isGradient=*/true);
+  mlir::Value reduce(graph::ReduceKind kind, mlir::Value x) {
+    return reduce(kind, x, /*isGradient=*/false);
   }
+  mlir::Value reduceGradient(graph::ReduceKind kind, mlir::Value x) {
+    return reduce(kind, x, /*isGradient=*/true);
+  }
+  mlir::Value mean(mlir::Value x) { return reduce(graph::ReduceKind::Mean, x); }
   /// How many there are, a scalar of `element`.
   mlir::Value count(mlir::Type element);
 
@@ -40,13 +43,13 @@ public:
   mlir::Value rank();
   /// This rank's part of a tensor that all have alike.
   mlir::Value part(mlir::Value x, mlir::Value rank);
-  /// This rank's part of the mean of all ranks' gradients.
-  mlir::Value partOfMean(mlir::Value gradient);
+  /// This rank's part of the reduction of all ranks' gradients.
+  mlir::Value reducePart(graph::ReduceKind kind, mlir::Value gradient);
   /// The tensor of `type` of which `part` is this rank's part.
   mlir::Value gather(mlir::Value part, mlir::RankedTensorType type);
 
 private:
-  mlir::Value mean(mlir::Value x, bool isGradient);
+  mlir::Value reduce(graph::ReduceKind kind, mlir::Value x, bool isGradient);
   mlir::Value filledUp(mlir::Value x);
   void addWire(llvm::SmallVectorImpl<mlir::NamedAttribute> &attributes,
                mlir::Value x);

@@ -60,6 +60,9 @@ struct TrainingOptions {
   /// says, or dynamic; in other precisions nothing.
   std::string lossScale;
   std::optional<DataParallel> dataParallel;
+  /// A step's batch is so many of the model's, whose gradients are added up one
+  /// after the other.
+  int64_t accumulate = 1;
 };
 
 /// Makes weights of the model, in phase graph, variables: those that are

@@ -15,6 +15,7 @@
 #include "compiler/Training/StraightThrough.h"
 #include "compiler/Training/Teacher.h"
 #include "compiler/Training/Training.h"
+#include "compiler/Transforms/Constants.h"
 #include "dialects/graph/Scales.h"
 #include "tinh/loss_scale.h"
 #include "tinh/losses.h"
@@ -35,12 +36,22 @@ class TrainingBuilder {
 public:
   TrainingBuilder(func::FuncOp main, const TrainingOptions &options)
       : main(main), module(main->getParentOfType<ModuleOp>()), options(options),
-        loss(makeLoss(options.loss)), rule(makeRule(options.optimizer)),
+        loss(makeLoss(options.loss)), reduction(reductionOf(options.loss)),
+        rule(makeRule(options.optimizer)),
         lossScale(makeLossScale(options.lossScale)) {}
 
   LogicalResult run();
 
 private:
+  /// That of the loss over examples.
+  static graph::ReduceKind reductionOf(const std::string &lossText) {
+    bool isSum = llvm::any_of(parseNamed(lossText).second, [](auto &option) {
+      auto *value = std::get_if<std::string>(&option.second.value());
+      return option.first == "reduction" && value && *value == "sum";
+    });
+    return isSum ? graph::ReduceKind::Sum : graph::ReduceKind::Mean;
+  }
+
   static optim::Rule makeRule(const std::string &text) {
     auto [name, options] = parseNamed(text);
     return optim::make(name, options, At{});
@@ -60,14 +71,23 @@ private:
     Tensor tensor, gradient;
   };
 
+  /// The loss, and its gradients, of a batch.
+  struct Pass {
+    Tensor loss;
+    SmallVector<Parameter> parameters;
+  };
+
   void findVariables();
   LogicalResult buildStep();
   LogicalResult buildEvaluate();
   LogicalResult buildPredict();
   Tensor addDistillation(FunctionBuilder &function);
-  LogicalResult update(FunctionBuilder &function, const Tensor &lossValue);
-  LogicalResult updateScaled(FunctionBuilder &function,
-                             const Tensor &lossValue);
+  FailureOr<Pass> addPass(FunctionBuilder &function, const Tensor &target,
+                          const Tensor &scale);
+  FailureOr<Pass> addPasses(FunctionBuilder &function, const Tensor &target,
+                            const Tensor &scale);
+  void reduceOverRanks(FunctionBuilder &function, Pass &pass);
+  void updateScaled(FunctionBuilder &function, Pass &pass, Tensor scale);
   LogicalResult checkMasters(ArrayRef<Parameter> parameters);
   Tensor leastScale(FunctionBuilder &function, const Tensor &scale,
                     TypedAttr initial);
@@ -75,8 +95,6 @@ private:
                         ArrayRef<Parameter> parameters);
   Value onRanks(FunctionBuilder &function, StringAttr name,
                 function_ref<Value(Ranks &)> build);
-  void reduceGradients(FunctionBuilder &function,
-                       MutableArrayRef<Parameter> parameters);
   Tensor areAllFinite(FunctionBuilder &function,
                       ArrayRef<Parameter> parameters);
   void updateParameter(FunctionBuilder &function, const Parameter &parameter,
@@ -99,6 +117,7 @@ private:
   ModuleOp module;
   const TrainingOptions &options;
   Loss loss;
+  graph::ReduceKind reduction; ///< Of the losses of parts of a batch.
   optim::Rule rule;
   std::optional<optim::LossScale> lossScale;
   std::optional<Teacher> teacher;
@@ -211,22 +230,29 @@ Value TrainingBuilder::onRanks(FunctionBuilder &function, StringAttr name,
   return value;
 }
 
-/// Makes of the gradients of this rank's loss those of the mean of all ranks'
-/// losses or, if the optimizer's state is divided, this rank's parts of them.
-void TrainingBuilder::reduceGradients(FunctionBuilder &function,
-                                      MutableArrayRef<Parameter> parameters) {
+/// Makes of the loss and its gradients on this rank those of all ranks or, if
+/// the optimizer's state is divided, this rank's parts of the gradients.
+void TrainingBuilder::reduceOverRanks(FunctionBuilder &function, Pass &pass) {
   if (!options.dataParallel)
     return;
+  auto named = [&](StringRef name) {
+    return StringAttr::get(main.getContext(), name);
+  };
+  Value loss = function.value(pass.loss);
+  pass.loss =
+      function.tensor(onRanks(function, named("loss"), [&](Ranks &ranks) {
+        return ranks.reduce(reduction, loss);
+      }));
   bool divides = options.dataParallel->shards != 0;
   if (divides)
-    rank = onRanks(function, StringAttr::get(main.getContext(), "rank"),
+    rank = onRanks(function, named("rank"),
                    [](Ranks &ranks) { return ranks.rank(); });
-  for (Parameter &parameter : parameters) {
+  for (Parameter &parameter : pass.parameters) {
     Value gradient = function.value(parameter.gradient);
     parameter.gradient =
         function.tensor(onRanks(function, parameter.name, [&](Ranks &ranks) {
-          return divides ? ranks.partOfMean(gradient)
-                         : ranks.meanOfGradients(gradient);
+          return divides ? ranks.reducePart(reduction, gradient)
+                         : ranks.reduceGradient(reduction, gradient);
         }));
   }
 }
@@ -317,22 +343,6 @@ void TrainingBuilder::updateParameters(FunctionBuilder &function,
   }
 }
 
-LogicalResult TrainingBuilder::update(FunctionBuilder &function,
-                                      const Tensor &lossValue) {
-  OpBuilder &builder = function.raw();
-  auto type = cast<RankedTensorType>(function.value(lossValue).getType());
-  Value one = graph::ConstantOp::create(
-      builder, main.getLoc(),
-      DenseElementsAttr::get(type,
-                             builder.getFloatAttr(type.getElementType(), 1)));
-  auto parameters = findGradients(function, lossValue, one);
-  if (failed(parameters))
-    return failure();
-  reduceGradients(function, *parameters);
-  updateParameters(function, *parameters);
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Gradients in f16
 //===----------------------------------------------------------------------===//
@@ -350,61 +360,117 @@ LogicalResult TrainingBuilder::checkMasters(ArrayRef<Parameter> parameters) {
   return success();
 }
 
-/// The gradient of the loss is the scale. If a gradient is not finite then,
+/// The gradient of the loss was the scale. If a gradient is not finite then,
 /// only the scale changes.
-LogicalResult TrainingBuilder::updateScaled(FunctionBuilder &function,
-                                            const Tensor &lossValue) {
-  OpBuilder builder(main);
-  Tensor scale = declare(function, "loss_scale",
-                         RankedTensorType::get({}, builder.getF32Type()),
-                         lossScale->initial());
-  auto found = findGradients(function, lossValue,
-                             function.value(scale.to(lossValue.dtype())));
-  if (failed(found) || failed(checkMasters(*found)))
-    return failure();
-  reduceGradients(function, *found);
-  Tensor finite = areAllFinite(function, *found);
+void TrainingBuilder::updateScaled(FunctionBuilder &function, Pass &pass,
+                                   Tensor scale) {
+  Tensor finite = areAllFinite(function, pass.parameters);
   Tensor inverse = reciprocal(scale);
-  for (Parameter &parameter : *found)
+  for (Parameter &parameter : pass.parameters)
     parameter.gradient =
         parameter.gradient * inverse.to(parameter.gradient.dtype());
-  updateParameters(function, *found);
+  updateParameters(function, pass.parameters);
   function.keepVariablesUnless(finite);
   if (!lossScale->is_dynamic())
-    return success();
+    return;
+  OpBuilder builder(main);
   Tensor tracker =
       declare(function, "loss_scale.growth_tracker",
               DenseElementsAttr::get(
                   RankedTensorType::get({}, builder.getI32Type()), int32_t(0)));
   lossScale->update(scale, tracker, finite);
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
 // The functions
 //===----------------------------------------------------------------------===//
 
-LogicalResult TrainingBuilder::buildStep() {
-  FunctionBuilder function(main, "train_step",
-                           options.dataParallel ? &*options.dataParallel
-                                                : nullptr);
+/// Forward and backward; `scale` is the gradient of the loss, or undefined if
+/// that is 1.
+FailureOr<TrainingBuilder::Pass>
+TrainingBuilder::addPass(FunctionBuilder &function, const Tensor &target,
+                         const Tensor &scale) {
   if (failed(function.addModel(/*inTraining=*/true)))
     return failure();
-  FailureOr<Tensor> value = function.addLoss(loss);
+  FailureOr<Tensor> value = function.addLoss(loss, target);
   if (failed(value))
     return failure();
   if (teacher)
     value = *value * (1 - teacher->weight) +
             addDistillation(function) * teacher->weight;
-  Tensor reported = *value;
-  if (options.dataParallel)
-    reported = function.tensor(onRanks(
-        function, StringAttr::get(main.getContext(), "loss"),
-        [&](Ranks &ranks) { return ranks.mean(function.value(*value)); }));
-  function.addResult("loss", reported);
-  if (failed(lossScale ? updateScaled(function, *value)
-                       : update(function, *value)))
+  OpBuilder &builder = function.raw();
+  auto type = cast<RankedTensorType>(function.value(*value).getType());
+  Value seed = lossScale
+                   ? function.value(scale.to(value->dtype()))
+                   : transforms::createSplat(builder, main.getLoc(), type, 1);
+  auto parameters = findGradients(function, *value, seed);
+  if (failed(parameters))
     return failure();
+  return Pass{*value, std::move(*parameters)};
+}
+
+/// The same for each part of the batch, and what is of all.
+FailureOr<TrainingBuilder::Pass>
+TrainingBuilder::addPasses(FunctionBuilder &function, const Tensor &target,
+                           const Tensor &scale) {
+  Pass pass;
+  auto element = cast<RankedTensorType>(main.getResultTypes()[0]);
+  SmallVector<Type> types{RankedTensorType::get({}, element.getElementType())};
+  for (auto &[name, tensor] : function.variables)
+    if (trainable.contains(name.getValue()))
+      types.push_back(function.value(tensor).getType());
+  auto sums = function.sumOverParts(
+      options.accumulate, target, types,
+      [&](const Tensor &part) -> FailureOr<SmallVector<Value>> {
+        auto found = addPass(function, part, scale);
+        if (failed(found))
+          return failure();
+        pass = std::move(*found);
+        SmallVector<Value> summands{function.value(
+            pass.loss.to(DType(dtypeOf(element.getElementType()))))};
+        for (const Parameter &parameter : pass.parameters)
+          summands.push_back(function.value(parameter.gradient));
+        return summands;
+      });
+  if (failed(sums))
+    return failure();
+  bool isSum = reduction == graph::ReduceKind::Sum;
+  double factor = isSum ? 1 : 1.0 / static_cast<double>(options.accumulate);
+  auto reduced = [&](Value sum) { return function.tensor(sum) * factor; };
+  pass.loss = reduced(sums->front());
+  for (auto [parameter, sum] :
+       llvm::zip_equal(pass.parameters, llvm::drop_begin(*sums)))
+    parameter.gradient = reduced(sum);
+  return pass;
+}
+
+LogicalResult TrainingBuilder::buildStep() {
+  FunctionBuilder function(main, "train_step",
+                           options.dataParallel ? &*options.dataParallel
+                                                : nullptr);
+  int64_t parts = options.accumulate;
+  if (parts > 1 && options.dataParallel && options.dataParallel->syncBatchNorm)
+    return main.emitError(
+        "batch norms are not synchronised in a step that accumulates "
+        "gradients; leave out --sync-batch-norm or --accumulate");
+  if (failed(function.declareArguments(parts)))
+    return failure();
+  Tensor target = function.addTarget(loss, parts), scale;
+  if (lossScale)
+    scale =
+        declare(function, "loss_scale",
+                RankedTensorType::get({}, Float32Type::get(main.getContext())),
+                lossScale->initial());
+  auto pass = parts == 1 ? addPass(function, target, scale)
+                         : addPasses(function, target, scale);
+  if (failed(pass) || (lossScale && failed(checkMasters(pass->parameters))))
+    return failure();
+  reduceOverRanks(function, *pass);
+  function.addResult("loss", pass->loss);
+  if (lossScale)
+    updateScaled(function, *pass, scale);
+  else
+    updateParameters(function, pass->parameters);
   function.finish();
   return success();
 }
@@ -417,9 +483,10 @@ void TrainingBuilder::addOutputs(FunctionBuilder &function) {
 
 LogicalResult TrainingBuilder::buildEvaluate() {
   FunctionBuilder function(main, "evaluate");
-  if (failed(function.addModel(/*inTraining=*/false)))
+  if (failed(function.declareArguments()) ||
+      failed(function.addModel(/*inTraining=*/false)))
     return failure();
-  FailureOr<Tensor> value = function.addLoss(loss);
+  FailureOr<Tensor> value = function.addLoss(loss, function.addTarget(loss));
   if (failed(value))
     return failure();
   llvm::StringSet<> results;
@@ -434,7 +501,8 @@ LogicalResult TrainingBuilder::buildEvaluate() {
 
 LogicalResult TrainingBuilder::buildPredict() {
   FunctionBuilder function(main, "predict");
-  if (failed(function.addModel(/*inTraining=*/false)))
+  if (failed(function.declareArguments()) ||
+      failed(function.addModel(/*inTraining=*/false)))
     return failure();
   addOutputs(function);
   function.finish();

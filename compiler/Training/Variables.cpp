@@ -311,6 +311,9 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
     steps.commandLine.push_back("--learn-scales");
   if (!options.lossScale.empty())
     steps.commandLine.push_back("--loss-scale=" + options.lossScale);
+  if (options.accumulate > 1)
+    steps.commandLine.push_back("--accumulate=" +
+                                std::to_string(options.accumulate));
   if (const auto &ranks = options.dataParallel) {
     steps.commandLine.push_back("--data-parallel");
     if (ranks->syncBatchNorm)

@@ -103,11 +103,11 @@ class DropoutTest(tool_test.ToolTest):
         self.compile(model, path, *TRAIN, *options)
         return path
 
-    def step(self, path, threads=1, seed=0, steps=1):
+    def step(self, path, threads=1, seed=0, steps=1, rows=N):
         """The loss and the gradient of the last of so many steps on ones."""
         model = Model(LIBRARY, path, threads, "train_step")
         model.write_variable(GENERATOR, np.array([seed, 0], np.uint64))
-        x, target = (np.full((N, WIDTH), v, np.float32) for v in (1, -1))
+        x, target = (np.full((rows, WIDTH), v, np.float32) for v in (1, -1))
         run, results = model.bind({"x": x, "target": target})
         for _ in range(steps):
             model.write_variable("w", np.ones(WIDTH, np.float32))
@@ -116,14 +116,14 @@ class DropoutTest(tool_test.ToolTest):
         gradient = 1 - model.read_variable("w", (WIDTH,))
         return float(results["loss"]), gradient, drawn
 
-    def check(self, path, ratio, seed=0, steps=1):
+    def check(self, path, ratio, seed=0, steps=1, rows=N):
         """As NumPy computes it from the definition of the numbers."""
-        blocks = 0 if ratio == 0 else N * WIDTH // 4
+        blocks = 0 if ratio == 0 else rows * WIDTH // 4
         if ratio in (0, 1):
-            expected = np.full((N, WIDTH), 1 - ratio, np.float32)
+            expected = np.full((rows, WIDTH), 1 - ratio, np.float32)
         else:
-            expected = factors(seed, (steps - 1) * blocks, (N, WIDTH), ratio)
-        loss, gradient, drawn = self.step(path, seed=seed, steps=steps)
+            expected = factors(seed, (steps - 1) * blocks, (rows, WIDTH), ratio)
+        loss, gradient, drawn = self.step(path, seed=seed, steps=steps, rows=rows)
         self.assertAlmostEqual(loss, (expected + 1).sum(), delta=1e-4 * loss)
         np.testing.assert_allclose(gradient, expected.sum(0), rtol=1e-4, atol=1e-4)
         self.assertEqual(drawn.tolist(), [seed, steps * blocks])
@@ -136,6 +136,11 @@ class DropoutTest(tool_test.ToolTest):
             expected = self.check(path, 0.25, seed, steps)
             self.assertAlmostEqual((expected == 0).mean(), 0.25, delta=0.02)
             self.assertAlmostEqual(expected.mean(), 1, delta=0.02)
+
+    def test_parts_of_a_batch(self):
+        """Each part draws what comes behind those of the part before."""
+        self.save(0.25)
+        self.check(self.compile_step("--accumulate=3"), 0.25, 5, 2, rows=3 * N)
 
     def test_portable_code(self):
         self.save(0.6)

@@ -66,6 +66,11 @@ void addTraining(CLI::App &app, bool *train,
                  "multiplied by with --precision=f16, so that gradients do not "
                  "vanish; dynamic if not given")
       ->type_name("dynamic[,OPTION=VALUE…]|NUMBER");
+  app.add_option("--accumulate", training->accumulate,
+                 "a step takes so many batches of the model, one after the "
+                 "other, and updates by the mean of their gradients")
+      ->check(CLI::Range(1, 1 << 16))
+      ->type_name("BATCHES");
   addDataParallel(app, &training->dataParallel);
 }
 
@@ -73,11 +78,11 @@ bool checkNoTraining(const training::TrainingOptions &training) {
   if (training.loss.empty() && training.optimizer.empty() &&
       training.trainable.empty() && training.distill.empty() &&
       !training.learnScales && training.lossScale.empty() &&
-      !training.dataParallel)
+      !training.dataParallel && training.accumulate == 1)
     return true;
   llvm::errs() << "error: --loss, --optimizer, --trainable, --distill, "
-                  "--learn-scales, --loss-scale and --data-parallel are about "
-                  "--train\n";
+                  "--learn-scales, --loss-scale, --accumulate and "
+                  "--data-parallel are about --train\n";
   return false;
 }
 
