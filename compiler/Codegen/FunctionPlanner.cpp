@@ -180,6 +180,32 @@ LogicalResult FunctionPlanner::addWeight(graph::WeightOp weight) {
   return success();
 }
 
+/// A kernel has to find its operands where they lie.
+static LogicalResult checkStrides(graph::DispatchOp dispatch,
+                                  func::FuncOp kernel, const Layouts &layouts) {
+  auto check = [&](StringRef what, unsigned i, Value value,
+                   ArrayRef<int64_t> strides) -> LogicalResult {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getNumElements() == 0)
+      return success(); // What has no elements lies anywhere.
+    SmallVector<int64_t> lies = layouts.of(value)->strides;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.getDimSize(dim) > 1 && strides[dim] != lies[dim])
+        return dispatch.emitError()
+               << what << " " << i << " lies with strides ["
+               << ArrayRef<int64_t>(lies) << "], but kernel '"
+               << dispatch.getKernel() << "' has [" << strides << "]";
+    return success();
+  };
+  for (auto [i, input] : llvm::enumerate(dispatch.getInputs()))
+    if (failed(check("operand", i, input, graph::argumentStrides(kernel, i))))
+      return failure();
+  for (auto [i, output] : llvm::enumerate(dispatch.getOutputs()))
+    if (failed(check("result", i, output, graph::resultStrides(kernel, i))))
+      return failure();
+  return success();
+}
+
 LogicalResult FunctionPlanner::addDispatch(graph::DispatchOp dispatch) {
   auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
   if (!kernel)
@@ -194,7 +220,7 @@ LogicalResult FunctionPlanner::addDispatch(graph::DispatchOp dispatch) {
       return dispatch.emitError()
              << "kernel '" << dispatch.getKernel() << "' has no " << name
              << ": choose strategies before planning memory";
-  if (failed(checkStrides(dispatch, kernel)))
+  if (failed(checkStrides(dispatch, kernel, layouts)))
     return failure();
   PlannedStep step{Kind::Dispatch, dispatch.getLoc(), kernel, {}, {}, {}};
   for (Value input : dispatch.getInputs())
@@ -216,32 +242,6 @@ LogicalResult FunctionPlanner::addTransfer(graph::TransferOp transfer) {
            {from},
            {operandOf(transfer.getY(), transfer.isToCuda())},
            {}});
-  return success();
-}
-
-/// A kernel has to find its operands where they lie.
-LogicalResult FunctionPlanner::checkStrides(graph::DispatchOp dispatch,
-                                            func::FuncOp kernel) {
-  auto check = [&](StringRef what, unsigned i, Value value,
-                   ArrayRef<int64_t> strides) -> LogicalResult {
-    auto type = cast<RankedTensorType>(value.getType());
-    if (type.getNumElements() == 0)
-      return success(); // What has no elements lies anywhere.
-    SmallVector<int64_t> lies = layouts.of(value)->strides;
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (type.getDimSize(dim) > 1 && strides[dim] != lies[dim])
-        return dispatch.emitError()
-               << what << " " << i << " lies with strides ["
-               << ArrayRef<int64_t>(lies) << "], but kernel '"
-               << dispatch.getKernel() << "' has [" << strides << "]";
-    return success();
-  };
-  for (auto [i, input] : llvm::enumerate(dispatch.getInputs()))
-    if (failed(check("operand", i, input, graph::argumentStrides(kernel, i))))
-      return failure();
-  for (auto [i, output] : llvm::enumerate(dispatch.getOutputs()))
-    if (failed(check("result", i, output, graph::resultStrides(kernel, i))))
-      return failure();
   return success();
 }
 

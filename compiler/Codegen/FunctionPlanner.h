@@ -116,13 +116,10 @@ private:
   mlir::LogicalResult addWeight(graph::WeightOp weight);
   mlir::LogicalResult addDispatch(graph::DispatchOp dispatch);
   mlir::LogicalResult addTransfer(graph::TransferOp transfer);
-  mlir::LogicalResult checkStrides(graph::DispatchOp dispatch,
-                                   mlir::func::FuncOp kernel);
   void addStep(PlannedStep step);
 
   // PlanCollectives.cpp
   mlir::LogicalResult addCollective(mlir::Operation *op);
-  bool isReducedInPlace(mlir::Operation *op);
   void awaitOperands(mlir::Operation *op);
   void await(mlir::Value result);
 

@@ -49,12 +49,12 @@ static plan::CollectiveAttr describe(Operation *op) {
 
 /// Whether the result may lie where the operand does: nothing reads it, or a
 /// piece of it, later.
-bool FunctionPlanner::isReducedInPlace(Operation *op) {
+static bool isReducedInPlace(Operation *op, const Layouts &layouts) {
   Value operand = op->getOperand(0), whole = withoutReshapes(operand);
   Operation *source = whole.getDefiningOp();
   if (operand.getType() != op->getResult(0).getType() || !source ||
       !isa<graph::DispatchOp, graph::ConcatOp, graph::TransferOp>(source) ||
-      layouts.placedIn(whole) || places.contains(whole))
+      layouts.placedIn(whole))
     return false;
   SmallVector<Value> parts = {whole};
   for (size_t i = 0; i < parts.size(); ++i)
@@ -74,7 +74,8 @@ LogicalResult FunctionPlanner::addCollective(Operation *op) {
   if (source.rows.count != 1)
     return op->emitError("the operand is a part of a tensor that is not "
                          "contiguous, and so cannot be sent");
-  if (isReducedInPlace(op)) {
+  if (!places.contains(withoutReshapes(operand)) &&
+      isReducedInPlace(op, layouts)) {
     places[result] = source.place;
     buffers[result] = source.place.buffer;
   }
@@ -86,21 +87,24 @@ LogicalResult FunctionPlanner::addCollective(Operation *op) {
   return success();
 }
 
-/// Ends the collectives that give what `op` reads, by way of views.
+/// What `op` reads, and what that is a view of.
+static SmallVector<Value> readThroughViews(Operation *op) {
+  SmallVector<Value> reads = graph::readValues(op);
+  for (size_t i = 0; i < reads.size(); ++i)
+    if (Operation *source = reads[i].getDefiningOp();
+        isa_and_present<graph::ReshapeOp, graph::SliceOp, graph::ConcatOp>(
+            source))
+      llvm::append_range(reads, source->getOperands());
+  return reads;
+}
+
+/// Ends the collectives that give what `op` reads.
 void FunctionPlanner::awaitOperands(Operation *op) {
   if (started.empty())
     return;
-  SmallVector<Value> reads = graph::readValues(op);
-  for (size_t i = 0; i < reads.size(); ++i) {
-    Operation *source = reads[i].getDefiningOp();
-    if (isa_and_present<graph::ReshapeOp, graph::SliceOp, graph::ConcatOp>(
-            source)) {
-      llvm::append_range(reads, source->getOperands());
-      continue;
-    }
-    if (started.contains(reads[i]))
-      await(reads[i]);
-  }
+  for (Value read : readThroughViews(op))
+    if (started.contains(read))
+      await(read);
 }
 
 void FunctionPlanner::await(Value result) {

@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/PlanArtifact.h"
 
+#include "compiler/Pipelines/Collective.h"
 #include "compiler/Pipelines/ElementTypes.h"
 #include "compiler/Pipelines/KernelFacts.h"
 #include "compiler/Pipelines/LibraryCall.h"
 #include "compiler/Support/NodeNames.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Strides.h"
-#include "tinh/collectives.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -124,29 +124,6 @@ tinh_opcode_t opcodeOf(Operation &op) {
       .Case([](plan::LoopOp) { return TINH_OP_LOOP; })
       .Case([](plan::EndLoopOp) { return TINH_OP_NEXT; })
       .Default([](Operation *) { return TINH_OP_DISPATCH; });
-}
-
-/// As the runtime has it; `count` is of elements.
-tinh_collective_desc_t describeCollective(plan::StartOp start) {
-  static constexpr tinh_collective_kind_t kKinds[] = {
-      TINH_ALL_REDUCE, TINH_ALL_GATHER, TINH_REDUCE_SCATTER, TINH_BROADCAST};
-  static constexpr tinh_reduction_t kReductions[] = {
-      TINH_REDUCE_SUM, TINH_REDUCE_MEAN, TINH_REDUCE_MAX};
-  plan::CollectiveAttr collective = start.getCollective();
-  Type element = collective.getElement();
-  // Of a rank's part, where ranks have parts.
-  bool isScattered =
-      collective.getKind() == plan::CollectiveKind::ReduceScatter;
-  plan::BufferAttr counted =
-      isScattered ? start.getTarget() : start.getSource();
-  return {
-      kKinds[static_cast<int>(collective.getKind())],
-      kReductions[static_cast<int>(collective.getReduction())],
-      dtypeOf(element),
-      dtypeOf(collective.getWire() ? collective.getWire() : element),
-      static_cast<uint32_t>(collective.getRoot()),
-      static_cast<uint32_t>(collective.getRanks()),
-      static_cast<uint64_t>(counted.getSize() / graph::elementSize(element))};
 }
 
 /// The number of each output of the caller's by its name.

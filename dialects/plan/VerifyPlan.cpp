@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/Graph.h"
+#include "dialects/plan/InFlight.h"
 #include "dialects/plan/Plan.h"
 #include "dialects/plan/Spaces.h"
 #include "dialects/plan/Written.h"
@@ -75,7 +76,6 @@ private:
   LogicalResult verifyRaces(const Step &step);
   LogicalResult verifyAccesses(const Step &step);
   LogicalResult verifyNesting(Operation &op);
-  LogicalResult verifyCollectives(const Step &step);
 
   void add(Step step);
   void begin(Operation &op);
@@ -91,8 +91,8 @@ private:
   using Accesses = std::map<std::pair<Space, int64_t>, std::vector<size_t>>;
   Accesses readers, writers;
   std::vector<Open> open;
-  SmallVector<int64_t> lengths;  ///< Of the loops that are open.
-  SmallVector<StartOp> inFlight; ///< Collectives without an end so far.
+  SmallVector<int64_t> lengths; ///< Of the loops that are open.
+  InFlight inFlight;
   Written written;
   int64_t finished = -1; ///< The last step that is, before the current one.
 };
@@ -408,34 +408,6 @@ LogicalResult Verifier::verifyOrder(const Step &step) {
   return error;
 }
 
-/// Nothing accesses what one is about to write, or writes what it reads.
-LogicalResult Verifier::verifyCollectives(const Step &step) {
-  if (isa<StartOp, AwaitOp>(step.op) && !open.empty())
-    return step.op->emitOpError("stands in a branch or a loop; all ranks have "
-                                "to run it, once");
-  if (auto await = dyn_cast<AwaitOp>(step.op)) {
-    auto *started = llvm::find(inFlight, await.getStarted());
-    if (started == inFlight.end())
-      return await.emitOpError(
-          "waits for a collective that is not started, or was waited for");
-    inFlight.erase(started);
-  }
-  for (StartOp other : inFlight)
-    if (auto conflict = findConflict(step, {other, accessOf(other), {}})) {
-      auto [own, theirs] = *conflict;
-      InFlightDiagnostic error = step.op->emitOpError()
-                                 << "accesses " << toString(own)
-                                 << " before the plan.await of a collective "
-                                    "that accesses "
-                                 << toString(theirs) << ", one of them writing";
-      error.attachNote(other.getLoc()) << "it starts here";
-      return error;
-    }
-  if (auto start = dyn_cast<StartOp>(step.op))
-    inFlight.push_back(start);
-  return success();
-}
-
 LogicalResult Verifier::verifyAccesses(const Step &step) {
   if (failed(verifyDevices(step)))
     return failure();
@@ -453,9 +425,11 @@ LogicalResult Verifier::verifyAccesses(const Step &step) {
     return failure();
   if (step.access.after)
     finished = std::max(finished, numbers.at(step.access.after));
-  return success(succeeded(verifyOperands(step)) &&
-                 succeeded(verifyRaces(step)) &&
-                 succeeded(verifyCollectives(step)));
+  return success(
+      succeeded(verifyOperands(step)) && succeeded(verifyRaces(step)) &&
+      succeeded(inFlight.add(*step.op, !open.empty(), [&](StartOp s) {
+        return findConflict(step, {s, accessOf(s), {}});
+      })));
 }
 
 /// What the step changes for those to come.
@@ -494,8 +468,8 @@ LogicalResult Verifier::run() {
   }
   if (!open.empty())
     return open.back().op->emitOpError("has no end");
-  if (!inFlight.empty())
-    return inFlight.back().emitOpError("has no plan.await");
+  if (failed(inFlight.verifyEnd()))
+    return failure();
   return verifyOutputs();
 }
 

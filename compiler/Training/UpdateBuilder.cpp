@@ -1,0 +1,245 @@
+//===- UpdateBuilder.cpp - What a step does with gradients ----------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Training/UpdateBuilder.h"
+
+#include "compiler/Training/Ranks.h"
+#include "tinh/runtime.hpp"
+
+using namespace mlir;
+
+namespace tinh::training {
+
+graph::ReduceKind reductionOf(const std::string &loss) {
+  bool isSum = llvm::any_of(parseNamed(loss).second, [](auto &option) {
+    auto *value = std::get_if<std::string>(&option.second.value());
+    return option.first == "reduction" && value && *value == "sum";
+  });
+  return isSum ? graph::ReduceKind::Sum : graph::ReduceKind::Mean;
+}
+
+static optim::Rule makeRule(const std::string &text) {
+  auto [name, options] = parseNamed(text);
+  return optim::make(name, options, At{});
+}
+
+static std::optional<optim::LossScale> makeLossScale(const std::string &text) {
+  if (text.empty())
+    return std::nullopt;
+  auto [name, options] = parseNamed(text);
+  return optim::LossScale::make(name, options, At{});
+}
+
+UpdateBuilder::UpdateBuilder(FunctionBuilder &function, func::FuncOp main,
+                             const TrainingOptions &options,
+                             const llvm::StringMap<TypedAttr> &scales)
+    : function(function), main(main), options(options), scales(scales),
+      rule(makeRule(options.optimizer)),
+      lossScale(makeLossScale(options.lossScale)) {
+  for (auto variable :
+       main->getParentOfType<ModuleOp>().getOps<graph::VariableOp>())
+    ofTheModel.insert(variable.getName());
+}
+
+Tensor UpdateBuilder::declareLossScale() {
+  if (lossScale)
+    scale =
+        declare("loss_scale",
+                RankedTensorType::get({}, Float32Type::get(main.getContext())),
+                lossScale->initial());
+  return scale;
+}
+
+LogicalResult UpdateBuilder::run(MutableArrayRef<Parameter> parameters) {
+  if (!lossScale) {
+    updateParameters(parameters);
+    return success();
+  }
+  if (failed(checkMasters(parameters)))
+    return failure();
+  updateScaled(parameters);
+  return success();
+}
+
+/// A variable of the optimizer.
+Tensor UpdateBuilder::declare(const llvm::Twine &name, Type type,
+                              double initial) {
+  OpBuilder builder(main);
+  auto tensor = cast<RankedTensorType>(type);
+  return declare(name, DenseElementsAttr::get(
+                           tensor, builder.getFloatAttr(tensor.getElementType(),
+                                                        initial)));
+}
+
+Tensor UpdateBuilder::declare(const llvm::Twine &name,
+                              DenseElementsAttr initial) {
+  OpBuilder builder(main);
+  StringAttr attribute = builder.getStringAttr(freeName(name, ofTheModel));
+  graph::VariableOp::create(builder, main.getLoc(), attribute, initial,
+                            UnitAttr());
+  return function.addVariable(attribute, initial.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Several ranks
+//===----------------------------------------------------------------------===//
+
+/// What `build` makes, for the variable of this name.
+Value UpdateBuilder::onRanks(StringAttr name,
+                             function_ref<Value(Ranks &)> build) {
+  GraphBuilder graph(function.raw(), NameLoc::get(name));
+  GraphOps ops(graph);
+  Ranks ranks(*options.dataParallel, ops);
+  Value value = build(ranks);
+  if (ops.failed())
+    throw Error(TINH_INVALID_ARGUMENT,
+                "the variable \"" + name.str() + "\": " + ops.takeError());
+  return value;
+}
+
+void UpdateBuilder::reduceOverRanks(Pass &pass) {
+  if (!options.dataParallel)
+    return;
+  graph::ReduceKind reduction = reductionOf(options.loss);
+  auto named = [&](StringRef name) {
+    return StringAttr::get(main.getContext(), name);
+  };
+  Value loss = function.value(pass.loss);
+  pass.loss = function.tensor(onRanks(named("loss"), [&](Ranks &ranks) {
+    return ranks.reduce(reduction, loss);
+  }));
+  bool divides = options.dataParallel->shards != 0;
+  if (divides)
+    rank = onRanks(named("rank"), [](Ranks &ranks) { return ranks.rank(); });
+  for (Parameter &parameter : pass.parameters) {
+    Value gradient = function.value(parameter.gradient);
+    parameter.gradient =
+        function.tensor(onRanks(parameter.name, [&](Ranks &ranks) {
+          return divides ? ranks.reducePart(reduction, gradient)
+                         : ranks.reduceGradient(reduction, gradient);
+        }));
+  }
+}
+
+/// On all ranks, if they have parts of the gradients.
+Tensor UpdateBuilder::areAllFinite(ArrayRef<Parameter> parameters) {
+  std::vector<Tensor> gradients;
+  for (const Parameter &parameter : parameters)
+    gradients.push_back(parameter.gradient);
+  Tensor finite = optim::all_finite(gradients);
+  if (!options.dataParallel || options.dataParallel->shards == 0)
+    return finite;
+  Value own = function.value(finite.to(float32));
+  Value share = onRanks(StringAttr::get(main.getContext(), "loss_scale"),
+                        [&](Ranks &ranks) { return ranks.mean(own); });
+  return function.tensor(share) == 1.0;
+}
+
+/// A scale is positive, and stays so: a step halves it at most, and all steps
+/// together leave a part of it that is a normal number.
+Tensor UpdateBuilder::leastScale(const Tensor &now, TypedAttr initial) {
+  constexpr double kLeastPart = 1.0 / 1024;
+  auto element = cast<FloatType>(getElementTypeOrSelf(initial.getType()));
+  double normal =
+      llvm::APFloat::getSmallestNormalized(element.getFloatSemantics())
+          .convertToDouble();
+  Tensor first = function.tensor(graph::ConstantOp::create(
+      function.raw(), main.getLoc(), initial.getType(), initial));
+  return maximum(maximum(now * 0.5, first * kLeastPart), normal);
+}
+
+void UpdateBuilder::updateParameter(const Parameter &parameter,
+                                    const std::vector<Tensor> &state,
+                                    const std::vector<Tensor> &common) {
+  const auto &[name, tensor, gradient] = parameter;
+  auto initial = scales.find(name.getValue());
+  Tensor least;
+  if (initial != scales.end())
+    least = leastScale(tensor, initial->second);
+  if (rank)
+    updatePart(parameter, state, common);
+  else
+    rule->update(tensor, gradient, state, common);
+  if (initial != scales.end())
+    tensor.maximum_(least);
+}
+
+/// Of the parameter, of which each rank then gets all parts.
+void UpdateBuilder::updatePart(const Parameter &parameter,
+                               const std::vector<Tensor> &state,
+                               const std::vector<Tensor> &common) {
+  const auto &[name, tensor, gradient] = parameter;
+  Value whole = function.value(tensor);
+  Tensor part = function.tensor(
+      onRanks(name, [&](Ranks &ranks) { return ranks.part(whole, rank); }));
+  rule->update(part, gradient, state, common);
+  Value own = function.value(part);
+  function.assign(tensor, onRanks(name, [&](Ranks &ranks) {
+                    return ranks.gather(
+                        own, cast<RankedTensorType>(whole.getType()));
+                  }));
+}
+
+void UpdateBuilder::updateParameters(ArrayRef<Parameter> parameters) {
+  bool isDouble = llvm::any_of(parameters, [](const Parameter &parameter) {
+    return parameter.tensor.dtype() == float64;
+  });
+  OpBuilder &builder = function.raw();
+  auto scalar = RankedTensorType::get({}, isDouble ? builder.getF64Type()
+                                                   : builder.getF32Type());
+  Tensor lr = declare("optimizer.lr", scalar, rule->learning_rate());
+  Tensor step = declare("optimizer.step", scalar, 0);
+  step += 1;
+  std::vector<Tensor> common = rule->prepare(lr, step);
+  for (const Parameter &parameter : parameters) {
+    std::vector<Tensor> state;
+    for (const optim::StateSpec &spec : rule->state())
+      state.push_back(
+          declare("optimizer." + parameter.name.getValue() + "." + spec.name,
+                  function.value(parameter.gradient).getType(), spec.initial));
+    updateParameter(parameter, state, common);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients in f16
+//===----------------------------------------------------------------------===//
+
+/// Gradients are divided by the scale in the type of the parameter.
+LogicalResult UpdateBuilder::checkMasters(ArrayRef<Parameter> parameters) {
+  for (const auto &[name, tensor, gradient] : parameters)
+    if (tensor.dtype() != float32 && tensor.dtype() != float64)
+      return main.emitError()
+             << "parameter " << name << " is "
+             << elementType(main.getContext(), tensor.dtype())
+             << " in the model, and training in f16 needs parameters in f32, "
+                "which updates that f16 would lose add up in; convert it, or "
+                "leave it out of what is trained";
+  return success();
+}
+
+/// The gradient of the loss was the scale. If a gradient is not finite then,
+/// only the scale changes.
+void UpdateBuilder::updateScaled(MutableArrayRef<Parameter> parameters) {
+  Tensor finite = areAllFinite(parameters);
+  Tensor inverse = reciprocal(scale);
+  for (Parameter &parameter : parameters)
+    parameter.gradient =
+        parameter.gradient * inverse.to(parameter.gradient.dtype());
+  updateParameters(parameters);
+  function.keepVariablesUnless(finite);
+  if (!lossScale->is_dynamic())
+    return;
+  OpBuilder builder(main);
+  Tensor tracker =
+      declare("loss_scale.growth_tracker",
+              DenseElementsAttr::get(
+                  RankedTensorType::get({}, builder.getI32Type()), int32_t(0)));
+  lossScale->update(scale, tracker, finite);
+}
+
+} // namespace tinh::training
