@@ -9,21 +9,16 @@
 // {"__metadata__": {"key": "text"},
 //  "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …}
 //
-// The parser calls back for each token, so no tree is built and nothing nests
-// deeper than it may.
-//
 //===----------------------------------------------------------------------===//
 #include "error.h"
 #include "tensor_file.h"
+#include "tensor_file_json.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
 namespace tinh::runtime {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr char kMetadataKey[] = "__metadata__";
 
@@ -56,150 +51,132 @@ std::string text_of(const std::vector<int64_t> &numbers) {
   return text + ']';
 }
 
+Error malformed(const std::string &why) { return {TINH_INVALID_FILE, why}; }
+
+std::string in_quotes(const std::string &name) { return '"' + name + '"'; }
+
+const char *text_of(JsonReader::Kind kind) {
+  using Kind = JsonReader::Kind;
+  switch (kind) {
+  case Kind::object:
+    return "an object";
+  case Kind::array:
+    return "an array";
+  case Kind::string:
+    return "a text";
+  case Kind::integer:
+    return "a number";
+  case Kind::negative:
+    return "a negative number";
+  case Kind::large:
+    return "a number beyond any memory";
+  case Kind::fraction:
+    return "a fraction";
+  case Kind::boolean:
+    return "a truth value";
+  case Kind::null:
+    break;
+  }
+  return "null";
+}
+
 /// A tensor as the header has it.
-enum Key : unsigned {
-  kUnknown,
-  kDtype = 1,
-  kShape = 2,
-  kOffsets = 4,
-  kAllKeys = 7
-};
 struct Entry {
   std::string name, dtype;
   std::vector<int64_t> shape, offsets;
-  unsigned keys = 0; ///< Those that it has.
 };
 
-/// What nlohmann::json's parser calls. The current place in the header is all
-/// that it must remember.
-class Handler {
+/// Reads what a header says, with a function for each object and array that it
+/// may have: nothing nests deeper.
+class HeaderReader {
 public:
+  explicit HeaderReader(std::string_view header)
+      : json(header, sizeof(uint64_t)) {}
+
   std::vector<Entry> entries;
   std::vector<TensorFile::Metadata> metadata;
-  std::string error;
 
-  bool key(std::string &text) {
-    current = text;
-    if (place == Place::tensor)
-      return count_key();
-    if (!names(place).insert(text).second)
-      return fail("the key \"" + text + "\" is given twice");
-    if (place == Place::top && text != kMetadataKey)
-      entries.push_back({text, {}, {}, {}});
-    return true;
-  }
-
-  bool start_object(size_t) {
-    if (place == Place::start)
-      place = Place::top;
-    else if (place == Place::top)
-      place = current == kMetadataKey ? Place::metadata : Place::tensor;
-    else
-      return misplaced("an object");
-    return true;
-  }
-
-  bool end_object() {
-    if (place == Place::tensor && entries.back().keys != kAllKeys)
-      return fail("tensor \"" + entries.back().name +
-                  "\": expected dtype, shape and data_offsets");
-    place = place == Place::top ? Place::end : Place::top;
-    return true;
-  }
-
-  bool start_array(size_t) {
-    if (place != Place::tensor || current == "dtype")
-      return misplaced("an array");
-    place = current == "shape" ? Place::shape : Place::offsets;
-    return true;
-  }
-
-  bool end_array() {
-    place = Place::tensor;
-    return true;
-  }
-
-  bool string(std::string &text) {
-    if (place == Place::metadata)
-      metadata.push_back({current, text});
-    else if (place == Place::tensor && current == "dtype")
-      entries.back().dtype = text;
-    else
-      return misplaced("a text");
-    return true;
-  }
-
-  bool number_unsigned(uint64_t number) {
-    if (number > INT64_MAX)
-      return misplaced("a number beyond any memory");
-    return number_integer(static_cast<int64_t>(number));
-  }
-
-  bool number_integer(int64_t number) {
-    if (place != Place::shape && place != Place::offsets)
-      return misplaced("a number");
-    if (number < 0)
-      return misplaced("a negative number");
-    auto &numbers =
-        place == Place::shape ? entries.back().shape : entries.back().offsets;
-    numbers.push_back(number);
-    return true;
-  }
-
-  bool number_float(double, const std::string &) {
-    return misplaced("a fraction");
-  }
-  bool null() { return misplaced("null"); }
-  bool boolean(bool) { return misplaced("a truth value"); }
-  bool binary(Json::binary_t &) { return misplaced("binary data"); }
-
-  bool parse_error(size_t position, const std::string &,
-                   const Json::exception &) {
-    return fail("malformed header at byte " + std::to_string(8 + position));
+  void read() {
+    if (json.read_value() != Kind::object)
+      throw malformed("malformed header: expected an object");
+    Names names;
+    while (json.next_key()) {
+      std::string name = new_key(names);
+      if (name == kMetadataKey)
+        read_metadata();
+      else
+        read_tensor(std::move(name));
+    }
+    json.end();
   }
 
 private:
-  enum class Place { start, top, metadata, tensor, shape, offsets, end };
+  using Kind = JsonReader::Kind;
+  using Names = std::unordered_set<std::string>;
 
-  bool fail(std::string text) {
-    error = std::move(text);
-    return false;
+  std::string new_key(Names &names) {
+    std::string key = json.take_text();
+    if (!names.insert(key).second)
+      throw malformed("the key " + in_quotes(key) + " is given twice");
+    return key;
   }
 
-  bool misplaced(const char *what) {
-    if (place == Place::start)
-      return fail("malformed header: expected an object");
-    std::string where =
-        place == Place::top || place == Place::metadata
-            ? "\"" + current + "\""
-            : "tensor \"" + entries.back().name + "\": " + current;
-    return fail(where + ": unexpected, " + what);
+  /// Reads a value of this kind. `where` is for errors.
+  void read(Kind expected, const std::string &where) {
+    Kind kind = json.read_value();
+    if (kind != expected)
+      throw malformed(where + ": unexpected, " + text_of(kind));
   }
 
-  /// Each of a tensor's keys, once.
-  bool count_key() {
-    Entry &entry = entries.back();
-    unsigned key = current == "dtype"          ? kDtype
-                   : current == "shape"        ? kShape
-                   : current == "data_offsets" ? kOffsets
-                                               : kUnknown;
-    if (key == kUnknown || (entry.keys & key))
-      return fail("tensor \"" + entry.name + "\": the key \"" + current +
-                  (key == kUnknown ? "\" is unknown" : "\" is given twice"));
-    entry.keys |= key;
-    return true;
+  void read_metadata() {
+    read(Kind::object, in_quotes(kMetadataKey));
+    Names keys;
+    while (json.next_key()) {
+      std::string key = new_key(keys);
+      read(Kind::string, in_quotes(key));
+      metadata.push_back({std::move(key), json.take_text()});
+    }
   }
 
-  std::unordered_set<std::string> &names(Place where) {
-    return where == Place::metadata ? metadata_keys : tensor_names;
+  /// Each of its keys, once.
+  void read_tensor(std::string name) {
+    enum Key : unsigned { kUnknown, kDtype, kShape = 2, kOffsets = 4 };
+    read(Kind::object, in_quotes(name));
+    std::string prefix = "tensor " + in_quotes(name) + ": ";
+    Entry &entry = entries.emplace_back();
+    entry.name = std::move(name);
+    unsigned keys = 0;
+    while (json.next_key()) {
+      std::string text = json.take_text(), where = prefix + text;
+      unsigned key = text == "dtype"          ? kDtype
+                     : text == "shape"        ? kShape
+                     : text == "data_offsets" ? kOffsets
+                                              : kUnknown;
+      if (key == kUnknown || (keys & key))
+        throw malformed(prefix + "the key " + in_quotes(text) +
+                        (key ? " is given twice" : " is unknown"));
+      keys |= key;
+      if (key == kDtype) {
+        read(Kind::string, where);
+        entry.dtype = json.take_text();
+      } else {
+        read_numbers(key == kShape ? entry.shape : entry.offsets, where);
+      }
+    }
+    if (keys != (kDtype | kShape | kOffsets))
+      throw malformed(prefix + "expected dtype, shape and data_offsets");
   }
 
-  Place place = Place::start;
-  std::string current; ///< Key.
-  std::unordered_set<std::string> tensor_names, metadata_keys;
+  void read_numbers(std::vector<int64_t> &numbers, const std::string &where) {
+    read(Kind::array, where);
+    while (json.next_element()) {
+      read(Kind::integer, where);
+      numbers.push_back(json.number());
+    }
+  }
+
+  JsonReader json;
 };
-
-Error malformed(const std::string &why) { return {TINH_INVALID_FILE, why}; }
 
 /// Its bytes must be as many as dtype and shape ask for.
 void check_size(const Entry &entry, const TensorFile::Tensor &tensor) {
@@ -261,30 +238,19 @@ void check_places(const std::vector<TensorFile::Tensor> &tensors,
 void parse_tensors_header(std::string_view header, uint64_t data_size,
                           std::vector<TensorFile::Tensor> &tensors,
                           std::vector<TensorFile::Metadata> &metadata) {
-  Handler handler;
-  if (!Json::sax_parse(header.begin(), header.end(), &handler))
-    throw malformed(handler.error);
-  for (const Entry &entry : handler.entries)
+  HeaderReader reader(header);
+  reader.read();
+  for (const Entry &entry : reader.entries)
     tensors.push_back(check_entry(entry, data_size));
   std::sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   check_places(tensors, data_size);
-  metadata = std::move(handler.metadata);
-}
-
-/// As JSON; throws INVALID_ARGUMENT unless it is UTF-8.
-static std::string quoted(const char *text) {
-  try {
-    return Json(text).dump();
-  } catch (const Json::exception &) {
-    throw Error(TINH_INVALID_ARGUMENT,
-                std::string("the text '") + text + "' is not UTF-8");
-  }
+  metadata = std::move(reader.metadata);
 }
 
 /// `"key":"value",…`, of keys that differ: what has one twice cannot be read.
-static std::string quoted(MetadataToWrite metadata) {
+static std::string members_of(MetadataToWrite metadata) {
   std::string text;
   std::unordered_set<std::string> keys;
   for (const auto &[key, value] : metadata) {
@@ -295,7 +261,8 @@ static std::string quoted(MetadataToWrite metadata) {
     if (!keys.insert(key).second)
       throw Error(TINH_INVALID_ARGUMENT,
                   std::string("the metadata has the key '") + key + "' twice");
-    text += (text.empty() ? "" : ",") + quoted(key) + ':' + quoted(value);
+    text +=
+        (text.empty() ? "" : ",") + json_string(key) + ':' + json_string(value);
   }
   return text;
 }
@@ -304,7 +271,8 @@ std::string make_tensors_header(TensorsToWrite tensors,
                                 MetadataToWrite metadata, uint64_t alignment) {
   std::string text = "{";
   if (!metadata.empty())
-    text += std::string("\"") + kMetadataKey + "\":{" + quoted(metadata) + '}';
+    text +=
+        std::string("\"") + kMetadataKey + "\":{" + members_of(metadata) + '}';
   uint64_t end = 0;
   std::unordered_set<std::string> names;
   for (const tinh_safetensors_tensor_t &tensor : tensors) {
@@ -320,7 +288,7 @@ std::string make_tensors_header(TensorsToWrite tensors,
                   std::string("no two tensors, and none but the metadata, may "
                               "have the name '") +
                       type.name + "'");
-    text += (text.size() > 1 ? "," : "") + quoted(type.name) +
+    text += (text.size() > 1 ? "," : "") + json_string(type.name) +
             ":{\"dtype\":\"" + row->name +
             "\",\"shape\":" + text_of({type.dims, type.dims + type.rank}) +
             ",\"data_offsets\":" +

@@ -195,6 +195,55 @@ TEST_F(Safetensors, MalformedFilesAreRefused) {
                       "tensor \"a\": expected dtype, shape and data_offsets"));
 }
 
+TEST_F(Safetensors, HeadersMayHaveEscapesAndSpaces) {
+  write(" {\"__metadata__\": {\"k\\u0065y\": \"\\\"\\\\\\/\\b\\f\\n\\r\\t"
+        "\\u00E9\\u6f22\\uD83D\\ude00\"} ,\n\t\"a\\u00e9\" : {\"dtype\":\"U8\","
+        "\"shape\":[ 2 , 0 ],\"data_offsets\":[0,0]}}\r\n",
+        0);
+  tinh::TensorFile file(path);
+  EXPECT_EQ(file.find("aé").type.rank, 2u);
+  EXPECT_EQ(file.metadata(), (tinh::Metadata{{"key", "\"\\/\b\f\n\r\té漢😀"}}));
+}
+
+/// No byte that is no JSON is taken for any.
+TEST_F(Safetensors, WhatIsNoJsonIsRefused) {
+  const std::string whole = tensor("\"U8\"", "[4]", "[0, 4]");
+  auto with = [&](const std::string &part, const std::string &other) {
+    return std::string(whole).replace(whole.find(part), part.size(), other);
+  };
+  for (const std::string &header : {with("[4]", "[4,]"),
+                                    with("[4]", "[04]"),
+                                    with("[4]", "[+4]"),
+                                    with("[4]", "[4}"),
+                                    with("[4]", "[-]"),
+                                    with("[4]", "[4.]"),
+                                    with("[4]", "[4e]"),
+                                    with("[4]", "[4 4]"),
+                                    with("[4]", "[nul]"),
+                                    with("\"a\"", "a"),
+                                    with("\"a\":", "\"a\""),
+                                    with("\"a\"", "\"a"),
+                                    with("\"a\"", "\"\n\""),
+                                    with("\"a\"", "\"\\x\""),
+                                    with("\"a\"", "\"\\u12g4\""),
+                                    with("\"a\"", "\"\\ud800\""),
+                                    with("\"a\"", "\"\\ud800\\u0041\""),
+                                    with("\"a\"", "\"\\udc00\""),
+                                    with("\"a\"", "\"\xc0\x80\""),
+                                    with("\"a\"", "\"\xed\xa0\x80\""),
+                                    with("\"a\"", "\"\xf4\x90\x80\x80\""),
+                                    with("\"a\"", "\"\xe6\xbc\""),
+                                    with("}}", "},}"),
+                                    with("}}", "}}}"),
+                                    with("{\"a", "\xef\xbb\xbf{\"a")})
+    EXPECT_TRUE(refuses(header, 4, "malformed header at byte ")) << header;
+  EXPECT_TRUE(refuses(with("[4]", "[9223372036854775808]"), 4,
+                      "shape: unexpected, a number beyond any memory"));
+  EXPECT_TRUE(refuses(with("[4]", "[true]"), 4, "unexpected, a truth value"));
+  EXPECT_TRUE(refuses(with("[4]", "[null]"), 4, "unexpected, null"));
+  EXPECT_TRUE(refuses(with("[4]", "{}"), 4, "shape: unexpected, an object"));
+}
+
 TEST_F(Safetensors, MalformedTensorsAreRefused) {
   EXPECT_TRUE(refuses(tensor("\"F4\"", "[4]", "[0, 4]"), 4,
                       "tensor \"a\": dtype F4 is not supported"));
