@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 STANDARD = re.compile(r"lib(c|m|dl|pthread|stdc\+\+|gcc_s)\.so\.\d+")
-MAX_SIZE = 700_000
+MAX_SIZE = 450_000
 
 
 def run(*command):
