@@ -112,8 +112,8 @@ def write_programs(args):
         target = args.dir / "bin" / program
         shutil.copy2(args.bin / program, target)
         subprocess.run(["strip", target], check=True)
-    library = "libtinh_runtime.so.0"
-    shutil.copy2(args.bin.parent / "lib" / library, args.dir / "lib" / library)
+    for library in ("libtinh_runtime.so.0", "libtinh_cuda.so.0"):
+        shutil.copy2(args.bin.parent / "lib" / library, args.dir / "lib" / library)
     shutil.copy2(HERE / "gpu.sh", args.dir / "gpu.sh")
     shutil.copy2(HERE / "gpu" / "torch_models.py", args.dir / "torch_models.py")
 

@@ -34,6 +34,9 @@ endfunction()
 
 tinh_install_library(tinh_runtime ${PROJECT_SOURCE_DIR}/runtime/include)
 tinh_install_library(tinh_runtime_static)
+# Nobody links it: the runtime finds it beside itself.
+install(TARGETS tinh_runtime_cuda
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
 tinh_install_pkg_config(tinh-runtime)
 tinh_install_tools(graph-run)
 if(NOT TINH_RUNTIME_ONLY)

@@ -69,7 +69,7 @@ tinh_status_t tinh_module_info(const tinh_module_t *module,
     require(module, "module");
     require(out_info, "out_info");
     const tinh_artifact_t &artifact = module->module->artifact();
-    bool has_cuda = cuda::needs_device(artifact);
+    bool has_cuda = needs_device(artifact);
     *out_info = {artifact.model,
                  artifact.producer,
                  module->module->cpu(),

@@ -12,8 +12,8 @@
 #include "check_artifact.h"
 
 #include "collective_steps.h"
-#include "cuda/schedule.h"
 #include "step_buffers.h"
+#include "steps.h"
 #include "tinh/runtime.h"
 
 #include <algorithm>
@@ -320,7 +320,7 @@ private:
   /// from anywhere to anywhere, but the weights are in both memories already.
   bool valid_devices(uint32_t s) const {
     const tinh_step_t &step = function.steps[s];
-    bool of_gpu = cuda::on_device(artifact, function, step);
+    bool of_gpu = on_device(artifact, function, step);
     if (of_gpu && (&function == artifact.init || is_collective(step)))
       return false;
     if (of_gpu && step.opcode == TINH_OP_DISPATCH &&
@@ -330,7 +330,7 @@ private:
       const tinh_buffer_ref_t &buffer = step.buffers[b];
       if (step.opcode == TINH_OP_COPY
               ? of_gpu && buffer.space == TINH_SPACE_WEIGHTS
-              : cuda::on_device(artifact, function, buffer) != of_gpu)
+              : on_device(artifact, function, buffer) != of_gpu)
         return false;
     }
     return true;
@@ -432,26 +432,6 @@ private:
 
 } // namespace
 
-std::vector<int32_t> enclosing_loops(const tinh_function_desc_t &function) {
-  std::vector<int32_t> enclosing(size_t(function.num_steps) + 1, -1);
-  int32_t innermost = -1;
-  for (uint32_t s = 0; s < function.num_steps; ++s) {
-    enclosing[s] = innermost;
-    const tinh_step_t &step = function.steps[s];
-    if (step.opcode == TINH_OP_LOOP) {
-      innermost = static_cast<int32_t>(s);
-    } else if (step.opcode == TINH_OP_NEXT) {
-      if (innermost < 0 || function.steps[innermost].target != s + 1 ||
-          step.target != static_cast<uint32_t>(innermost) + 1)
-        return {};
-      innermost = enclosing[size_t(innermost)];
-    }
-  }
-  if (innermost >= 0)
-    return {};
-  return enclosing;
-}
-
 /// It takes parameters, each once and under its name, and gives nothing.
 static bool valid_init(const tinh_artifact_t &artifact,
                        const tinh_function_desc_t &init) {
@@ -485,7 +465,7 @@ bool valid_artifact(const tinh_artifact_t &artifact) {
          (!artifact.without_gpu ||
           (stands_in(*artifact.without_gpu, artifact) &&
            valid_program(*artifact.without_gpu) &&
-           !cuda::needs_device(*artifact.without_gpu)));
+           !needs_device(*artifact.without_gpu)));
 }
 
 } // namespace tinh::runtime

@@ -15,8 +15,6 @@
 
 #include "tinh/artifact.h"
 
-#include <vector>
-
 namespace tinh::runtime {
 
 bool valid_artifact(const tinh_artifact_t &artifact);
@@ -28,11 +26,6 @@ bool stands_in(const tinh_artifact_t &other, const tinh_artifact_t &artifact);
 /// Whether a kernel's library call describes what its operands can be. They
 /// have been checked.
 bool valid_library_call(const tinh_kernel_desc_t &kernel);
-
-/// For each step, and for the end of the function, the LOOP that it lies in;
-/// -1 for none. A LOOP lies outside its loop and a NEXT inside. Empty if loops
-/// do not nest.
-std::vector<int32_t> enclosing_loops(const tinh_function_desc_t &function);
 
 } // namespace tinh::runtime
 

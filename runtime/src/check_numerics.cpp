@@ -47,8 +47,7 @@ std::optional<NotFinite> NumericsCheck::search(const Step &step,
     if (step.device) {
       uint64_t size = *operand_size(type);
       copy = MappedMemory::anonymous(size, kCopy);
-      step.device->download(copy.data(), reinterpret_cast<uintptr_t>(data),
-                            size, kCopy);
+      step.device->download(copy.data(), data, size, kCopy);
       data = copy.data();
     }
     return find_not_finite(

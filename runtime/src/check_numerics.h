@@ -14,7 +14,7 @@
 #ifndef TINH_RUNTIME_CHECK_NUMERICS_H
 #define TINH_RUNTIME_CHECK_NUMERICS_H
 
-#include "cuda/device.h"
+#include "device.h"
 #include "module.h"
 #include "numerics.h"
 
@@ -32,7 +32,7 @@ public:
     void *const *buffers;
     /// Of the loops around it, the outermost first.
     std::vector<int64_t> iterations;
-    const cuda::Device *device = nullptr; ///< Whose kernel it is, if a GPU's.
+    const DeviceModule *device = nullptr; ///< Whose kernel it is, if a GPU's.
   };
   void before(const Step &step);
   /// Throws NOT_FINITE.

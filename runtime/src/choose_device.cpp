@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "choose_device.h"
 
-#include "cuda/schedule.h"
 #include "error.h"
+#include "steps.h"
 
 namespace tinh::runtime {
 
@@ -30,7 +30,7 @@ static bool is_missing(tinh_status_t status) {
 static ChosenDevice choose_gpu(const std::shared_ptr<const Module> &module,
                                uint32_t index, bool or_cpu) {
   try {
-    return {module, cuda::LoadedModule::get(*module, index), ""};
+    return {module, DeviceModule::get(*module, index), ""};
   } catch (const Error &error) {
     if (or_cpu && is_missing(error.status()))
       return {Module::without_gpu(module), nullptr, error.what()};
@@ -44,7 +44,7 @@ static ChosenDevice choose_gpu(const std::shared_ptr<const Module> &module,
 
 ChosenDevice choose_device(const std::shared_ptr<const Module> &module,
                            const tinh_context_options_t &options) {
-  bool has_gpu_code = cuda::needs_device(module->artifact());
+  bool has_gpu_code = needs_device(module->artifact());
   bool has_others = module->artifact().without_gpu != nullptr;
   switch (options.device) {
   case TINH_USE_ANY:

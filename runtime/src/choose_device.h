@@ -8,7 +8,8 @@
 #ifndef TINH_RUNTIME_CHOOSE_DEVICE_H
 #define TINH_RUNTIME_CHOOSE_DEVICE_H
 
-#include "cuda/loaded_module.h"
+#include "device.h"
+#include "module.h"
 #include "tinh/runtime.h"
 
 namespace tinh::runtime {
@@ -17,7 +18,7 @@ struct ChosenDevice {
   /// The module, or what it has for contexts without a GPU.
   std::shared_ptr<const Module> module;
   /// The module on the GPU, or null for the CPU.
-  std::shared_ptr<const cuda::LoadedModule> gpu;
+  DeviceModulePtr gpu;
   /// Why it is the CPU, of a module that has code for GPUs.
   std::string why_not_cuda;
 };

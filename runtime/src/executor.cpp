@@ -51,7 +51,7 @@ static tinh_context_options_t checked(tinh_context_options_t options) {
                 "check_numerics is none of the values of "
                 "tinh_check_numerics_t");
   if (options.cuda_stream)
-    options.cuda_device = options.cuda_stream->stream.index;
+    options.cuda_device = device_api().stream_device(*options.cuda_stream);
   return options;
 }
 
@@ -130,7 +130,7 @@ void Executor::make_memory() {
   scratch_memory = MappedMemory::anonymous(
       scratch_stride * options.threads,
       "the scratch memory of " + std::to_string(options.threads) + " threads");
-  variables.emplace(*loaded, gpu.get(), /*is_given=*/is_on_stream());
+  variables.emplace(*loaded, gpu, /*is_given=*/is_on_stream());
 
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {
     programs.emplace_back(*loaded, artifact.functions[i], options.threads,
@@ -155,7 +155,7 @@ void Executor::make_memory() {
     free_arenas.push_back(&arena);
   }
   if (gpu)
-    cuda_libraries = gpu->libraries().report();
+    cuda_libraries = gpu->report_libraries();
 }
 
 tinh_context_info_t Executor::info() const {

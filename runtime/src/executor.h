@@ -180,7 +180,7 @@ private:
   std::shared_ptr<Executor> kept; ///< Itself, where it cannot be destroyed.
   std::shared_ptr<const Module> loaded; ///< Null once shut down.
   tinh_context_options_t options;
-  std::shared_ptr<const cuda::LoadedModule> gpu; ///< If it is used.
+  DeviceModulePtr gpu; ///< If it is used.
   std::string why_not_cuda, cuda_libraries;
   std::atomic<double> last_cuda_time{-1}; ///< Negative: none is known.
   std::optional<Trace> trace; ///< For a file, for profiles, or both.

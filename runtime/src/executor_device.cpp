@@ -15,7 +15,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "executor.h"
-#include "handles.h"
 
 #include <algorithm>
 #include <pthread.h>
@@ -23,17 +22,15 @@
 namespace tinh::runtime {
 
 void Executor::make_device_arena(Arena &arena) {
-  arena.device = std::make_unique<cuda::DeviceRun>(
-      gpu, loaded->artifact(),
-      cuda::DeviceRun::Options{arena_size, device_arena_size, spin,
-                               trace.has_value(), options.measure_cuda,
-                               options.cuda_stream
-                                   ? options.cuda_stream->stream.handle.get()
-                                   : nullptr});
+  arena.device = std::make_unique<DeviceRun>(
+      gpu, DeviceApi::RunOptions{arena_size, device_arena_size, spin.count(),
+                                 trace.has_value(), options.measure_cuda,
+                                 options.cuda_stream});
   Program::Memory memory = {arena.device->host_arena(), loaded->weights(),
-                            arena.device->device_arena(),
-                            reinterpret_cast<char *>(gpu->weights())};
+                            arena.device->device_arena(), gpu->weights()};
+  std::vector<const DeviceSchedule *> schedules;
   for (const Program &program : programs) {
+    schedules.push_back(&program.schedule());
     std::vector<void *> &table =
         arena.tables.emplace_back(program.address_table(memory));
     for (const ArgumentSlot &slot : program.arguments())
@@ -42,7 +39,7 @@ void Executor::make_device_arena(Arena &arena) {
         table[slot.entry] =
             variables->address(static_cast<uint32_t>(variable)) + slot.offset;
   }
-  arena.device->prepare(programs, arena.tables);
+  arena.device->prepare(schedules, arena.tables);
 }
 
 void Executor::check_memory(uint32_t function,
@@ -53,8 +50,8 @@ void Executor::check_memory(uint32_t function,
   auto wrong = std::ranges::find_if(program.host_arguments(), [&](auto &entry) {
     bool of_state = arguments.on_state &&
                     program.tensor(entry.first).variable != TINH_NOT_VARIABLE;
-    return !of_state && cuda::kind_of(arguments.pointers[entry.first]) ==
-                            cuda::MemoryKind::gpu;
+    return !of_state &&
+           kind_of(arguments.pointers[entry.first]) == MemoryKind::device;
   });
   if (wrong == program.host_arguments().end())
     return;
@@ -71,9 +68,9 @@ void Executor::check_memory(uint32_t function,
 
 void Executor::execute_with_device(Run &run) {
   const Program &program = programs[run.function];
-  std::optional<cuda::Current> current;
+  std::optional<DeviceModule::Current> current;
   run.attempt([&] {
-    current.emplace(*gpu->device());
+    current.emplace(*gpu);
     begin_on_device(run);
   });
   if (goes_by_steps())
@@ -99,7 +96,7 @@ void Executor::begin_on_device(Run &run) {
       arena.device->wait_for_end();
   if (!program.uses_device())
     return;
-  cuda::DeviceRun &device = *run.arena->device;
+  DeviceRun &device = *run.arena->device;
   device.begin(run.function, run.arguments.pointers.data(),
                run.arguments.on_state);
   if (run.exclusive)
@@ -109,7 +106,7 @@ void Executor::begin_on_device(Run &run) {
 
 void Executor::give_to_device(Run &run, const Walk &walk,
                               const Instruction &instruction) {
-  cuda::DeviceRun &device = *run.arena->device;
+  DeviceRun &device = *run.arena->device;
   auto what = static_cast<uint32_t>(instruction.begin);
   bool had_failed = run.status != TINH_OK;
   int64_t begin = trace ? trace_clock() : 0;
@@ -125,8 +122,7 @@ void Executor::give_to_device(Run &run, const Walk &walk,
     const Program &program = programs[run.function];
     bool launches = instruction.opcode == kDeviceLaunch;
     trace->add_call(0, program.function(),
-                    launches ? program.schedule().segments()[what].first()
-                             : what,
+                    launches ? program.schedule().segments()[what].first : what,
                     run.number, begin, trace_clock(),
                     launches ? "launch" : "wait for the GPU");
   }
@@ -139,7 +135,7 @@ void Executor::give_to_device(Run &run, const Walk &walk,
 
 /// Worker 0 is done with it.
 void Executor::finish_on_device(Run &run) {
-  cuda::DeviceRun &device = *run.arena->device;
+  DeviceRun &device = *run.arena->device;
   run.attempt([&] { device.finish(); });
   if (run.status != TINH_OK)
     device.abandon();
@@ -152,15 +148,15 @@ void Executor::finish_on_device(Run &run) {
 
 /// Waits until the GPU is done with it.
 void Executor::complete_on_device(Run &run) {
-  cuda::DeviceRun &device = *run.arena->device;
-  std::optional<cuda::Current> current;
+  DeviceRun &device = *run.arena->device;
+  std::optional<DeviceModule::Current> current;
   run.attempt([&] {
-    current.emplace(*gpu->device());
+    current.emplace(*gpu);
     device.complete();
     if (options.measure_cuda)
       last_cuda_time = device.elapsed();
     if (trace)
-      device.trace_steps(*trace, run.number);
+      device.trace(*trace, run.number);
   });
   if (run.status != TINH_OK)
     device.abandon();
@@ -193,7 +189,7 @@ void Executor::completer_loop() {
 
 /// Of a run that goes by steps.
 void Executor::execute_device_step(const Run &run, uint32_t step) {
-  cuda::DeviceRun &device = *run.arena->device;
+  DeviceRun &device = *run.arena->device;
   const auto &list = programs[run.function].instructions(0);
   void *const *buffers = walks[0].buffers(list[Program::index_at(list, step)]);
   const tinh_function_desc_t &function = programs[run.function].function();

@@ -26,7 +26,7 @@ void Executor::run_by_steps(Run &run) {
     run.arena->device->finish();
     run.arena->device->complete();
     if (trace)
-      run.arena->device->trace_steps(*trace, run.number);
+      run.arena->device->trace(*trace, run.number);
   });
   run.end_collectives();
   if (run.status != TINH_OK && uses_device(run))
@@ -115,7 +115,7 @@ NumericsCheck::Step Executor::checked_step(const Run &run,
   const Walk &walk = walks[0];
   return {program.function(), step, walk.buffers(instruction),
           walk.iterations(program.loop_around(step)),
-          on_device ? gpu->device().get() : nullptr};
+          on_device ? gpu.get() : nullptr};
 }
 
 } // namespace tinh::runtime

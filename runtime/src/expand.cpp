@@ -155,7 +155,7 @@ private:
 
   /// Launches the segments that go before step `s`.
   void launch_before(uint32_t s) {
-    const std::vector<cuda::Segment> &segments = schedule.segments();
+    auto segments = schedule.segments();
     for (; worker == 0 && next_segment < segments.size() &&
            segments[next_segment].launch == s;
          ++next_segment) {
@@ -326,7 +326,7 @@ private:
   const Program &program;
   const Module &module;
   const tinh_function_desc_t &function;
-  const cuda::Schedule &schedule;
+  const DeviceSchedule &schedule;
   const std::vector<uint32_t> &owners; ///< Of steps that are one piece.
   uint32_t worker, num_workers;
   const std::vector<bool> &awaited;
@@ -362,7 +362,7 @@ Program::Program(const Module &module, const tinh_function_desc_t &function,
   for (uint32_t s = 0; s < function.num_steps; ++s)
     if (int32_t wait = function.steps[s].wait_for; wait >= 0)
       awaited[static_cast<size_t>(wait)] = true;
-  for (const cuda::Segment &segment : for_device.segments())
+  for (const DeviceApi::Segment &segment : for_device.segments())
     if (segment.wait > 0)
       awaited[segment.wait - 1] = true;
   for (uint32_t s = 1; s < function.num_steps; ++s)

@@ -23,16 +23,6 @@ struct tinh_future {
   std::shared_ptr<tinh::runtime::Future> future;
 };
 
-/// A stream of the program's own.
-struct tinh_cuda_stream {
-  tinh::runtime::cuda::OwnStream stream;
-};
-
-struct tinh_cuda_mark {
-  tinh::runtime::cuda::DevicePtr device;
-  tinh::runtime::cuda::Event event;
-};
-
 struct tinh_safetensors {
   tinh::runtime::TensorFile file;
 };

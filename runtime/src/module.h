@@ -23,15 +23,13 @@
 
 namespace tinh::runtime {
 
-namespace cuda {
-class LoadedModule;
+class DeviceModule;
 
 /// What contexts share of a module on GPUs.
 struct DeviceCopies {
   std::mutex mutex;
-  std::map<uint32_t, std::weak_ptr<const LoadedModule>> by_device;
+  std::map<uint32_t, std::weak_ptr<const DeviceModule>> by_device;
 };
-} // namespace cuda
 
 class Module {
 public:
@@ -57,7 +55,7 @@ public:
   /// written, byte for byte. Reads all of them.
   void verify_weights() const;
 
-  cuda::DeviceCopies &device_copies() const { return copies; }
+  DeviceCopies &device_copies() const { return copies; }
 
   /// The function's description; throws INVALID_ARGUMENT if there is no such.
   const tinh_function_desc_t &function(uint32_t index) const;
@@ -81,7 +79,7 @@ private:
   };
   std::unique_ptr<void, Close> library;
   const tinh_artifact_t *descriptor = nullptr;
-  mutable cuda::DeviceCopies copies;
+  mutable DeviceCopies copies;
 };
 
 } // namespace tinh::runtime

@@ -12,18 +12,12 @@
 //===----------------------------------------------------------------------===//
 #include "program.h"
 
-#include "check_artifact.h"
 #include "collective_steps.h"
+#include "steps.h"
 
 #include <algorithm>
 
 namespace tinh::runtime {
-
-bool is_one_piece(const tinh_step_t &step) {
-  if (step.opcode == TINH_OP_DISPATCH)
-    return step.num_chunks == 1;
-  return step.opcode > TINH_OP_ZERO || step.size <= TINH_COPY_SHARE;
-}
 
 void Program::find_arguments() {
   uint32_t entry = 0;

@@ -19,8 +19,9 @@
 #ifndef TINH_RUNTIME_PROGRAM_H
 #define TINH_RUNTIME_PROGRAM_H
 
-#include "cuda/schedule.h"
+#include "device.h"
 #include "module.h"
+#include "steps.h"
 #include "tinh/collectives.h"
 
 #include <map>
@@ -86,10 +87,6 @@ struct Loop {
   size_t num_moving = 0;
 };
 
-/// Whether one worker does all that there is to do, if anything, or this is no
-/// work.
-bool is_one_piece(const tinh_step_t &step);
-
 /// Where an argument's address goes.
 struct ArgumentSlot {
   uint32_t entry;    ///< Of the address table.
@@ -105,7 +102,7 @@ public:
           uint32_t num_workers, bool all_walk = false);
 
   const tinh_function_desc_t &function() const { return *description; }
-  const cuda::Schedule &schedule() const { return for_device; }
+  const DeviceSchedule &schedule() const { return for_device; }
   bool uses_device() const { return !for_device.empty(); }
   /// Whether it is left to worker 0: what there is beside the GPU's steps is
   /// not worth sharing.
@@ -134,9 +131,7 @@ public:
   const std::map<uint32_t, uint32_t> &host_arguments() const { return of_host; }
   /// That argument `argument` is.
   const tinh_tensor_desc_t &tensor(uint32_t argument) const {
-    uint32_t num_inputs = description->num_inputs;
-    return argument < num_inputs ? description->inputs[argument]
-                                 : description->outputs[argument - num_inputs];
+    return argument_of(*description, argument);
   }
 
   /// Those of `Instruction::loop`.
@@ -164,7 +159,7 @@ private:
   void add_moving_buffers(uint32_t step, uint32_t first_entry);
 
   const tinh_function_desc_t *description;
-  cuda::Schedule for_device;
+  DeviceSchedule for_device;
   bool left_to_leader;
   bool has_collectives;
   std::vector<std::vector<Instruction>> workers;

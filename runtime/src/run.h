@@ -15,7 +15,6 @@
 #define TINH_RUNTIME_RUN_H
 
 #include "collective_steps.h"
-#include "cuda/device_run.h"
 #include "future.h"
 #include "guarded.h"
 #include "program.h"
@@ -32,7 +31,7 @@ class Executor;
 struct Arena {
   MappedMemory memory; ///< Of a context without a GPU.
   std::vector<std::vector<void *>> tables;
-  std::unique_ptr<cuda::DeviceRun> device;      ///< Of one with a GPU.
+  std::unique_ptr<DeviceRun> device;            ///< Of one with a GPU.
   std::unique_ptr<CollectiveSteps> collectives; ///< Of one with other ranks.
 };
 

@@ -20,7 +20,7 @@
 
 namespace tinh::runtime {
 
-State::State(const Module &module, const cuda::LoadedModule *gpu, bool is_given)
+State::State(const Module &module, DeviceModulePtr gpu, bool is_given)
     : module(module), is_given(is_given) {
   const tinh_artifact_t &artifact = module.artifact();
   if (is_given)
@@ -29,10 +29,11 @@ State::State(const Module &module, const cuda::LoadedModule *gpu, bool is_given)
     memory = MappedMemory::anonymous(artifact.state_size, "the state");
     return;
   }
-  device = gpu->device();
-  pinned = cuda::allocate_pinned(device, artifact.state_size, "the state");
-  device_memory =
-      cuda::allocate(device, artifact.device_state_size, "the state");
+  device = std::move(gpu);
+  pinned = DeviceMemory(device, MemoryKind::pinned, artifact.state_size,
+                        "the state");
+  device_memory = DeviceMemory(device, MemoryKind::device,
+                               artifact.device_state_size, "the state");
 }
 
 bool State::on_device(const tinh_variable_desc_t &variable) const {
@@ -42,8 +43,8 @@ bool State::on_device(const tinh_variable_desc_t &variable) const {
 char *State::address(uint32_t index) const {
   const tinh_variable_desc_t &variable = module.artifact().variables[index];
   if (on_device(variable))
-    return reinterpret_cast<char *>(device_memory.get()) + variable.offset;
-  char *host = device ? static_cast<char *>(pinned.get()) : memory.data();
+    return device_memory.data() + variable.offset;
+  char *host = device ? pinned.data() : memory.data();
   return host + variable.offset;
 }
 
@@ -67,10 +68,9 @@ void State::reset() {
     const char *from =
         is_zero ? nullptr : module.weights() + variable.initial_offset;
     if (on_device(variable) && is_zero)
-      device->zero(cuda::address(to), variable.stored_size, variable.name);
+      device->zero(to, variable.stored_size, variable.name);
     else if (on_device(variable))
-      device->upload(cuda::address(to), from, variable.stored_size,
-                     variable.name);
+      device->upload(to, from, variable.stored_size, variable.name);
     else if (is_zero)
       std::memset(to, 0, variable.stored_size);
     else
@@ -95,7 +95,7 @@ void State::read(uint32_t index, void *data) {
   const tinh_variable_desc_t &desc = module.artifact().variables[index];
   const char *from = variable(index);
   if (on_device(desc))
-    return device->download(data, cuda::address(from), desc.size, desc.name);
+    return device->download(data, from, desc.size, desc.name);
   convert(module.artifact(), desc.unpack, desc.size, from, data);
 }
 
@@ -103,7 +103,7 @@ void State::write(uint32_t index, const void *data) {
   const tinh_variable_desc_t &desc = module.artifact().variables[index];
   char *to = variable(index);
   if (on_device(desc))
-    return device->upload(cuda::address(to), data, desc.size, desc.name);
+    return device->upload(to, data, desc.size, desc.name);
   convert(module.artifact(), desc.pack, desc.size, data, to);
 }
 

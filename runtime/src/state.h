@@ -14,7 +14,7 @@
 #ifndef TINH_RUNTIME_STATE_H
 #define TINH_RUNTIME_STATE_H
 
-#include "cuda/loaded_module.h"
+#include "device.h"
 #include "module.h"
 #include "tensor_file.h"
 
@@ -32,7 +32,7 @@ class State {
 public:
   /// `gpu` has the module if it needs a GPU; else it is null. `is_given`: runs
   /// are given all variables, and there is no state.
-  State(const Module &module, const cuda::LoadedModule *gpu, bool is_given);
+  State(const Module &module, DeviceModulePtr gpu, bool is_given);
 
   /// Where variable `index` lies, as it is stored. Any thread may ask.
   char *variable(uint32_t index);
@@ -57,9 +57,9 @@ private:
   const Module &module;
   const bool is_given;
   MappedMemory memory; ///< Of a module without a GPU.
-  cuda::DevicePtr device;
-  cuda::PinnedMemory pinned; ///< Of one with a GPU, which copies from here,
-  cuda::DeviceMemory device_memory; ///< and what lies there.
+  DeviceModulePtr device;
+  DeviceMemory pinned;        ///< Of one with a GPU, which copies from here,
+  DeviceMemory device_memory; ///< and what lies there.
   std::once_flag initialised;
 };
 

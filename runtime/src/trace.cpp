@@ -24,12 +24,6 @@
 
 namespace tinh::runtime {
 
-int64_t trace_clock() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 /// A pipe or a device, which cannot be written as a whole.
 static bool is_stream(const std::string &path) {
   struct stat status;

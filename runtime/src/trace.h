@@ -14,15 +14,13 @@
 #define TINH_RUNTIME_TRACE_H
 
 #include "module.h"
+#include "trace_clock.h"
 
 #include <mutex>
 #include <string>
 #include <vector>
 
 namespace tinh::runtime {
-
-/// Nanoseconds of the steady clock.
-int64_t trace_clock();
 
 class Trace {
 public:

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "check_artifact.h"
 #include "module.h"
+#include "steps.h"
 #include "toy.h"
 
 #include <cstring>

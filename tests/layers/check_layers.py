@@ -18,6 +18,13 @@ CODE = re.compile(r"^compiler/(Artifact|Codegen|Eager|Pipelines|Planning|Transfo
 DIALECTS = re.compile(r"^dialects/")
 RUNTIME_SOURCES = re.compile(r"^runtime/src/")
 
+# Headers of the runtime's own folder, but for those that libtinh_cuda.so may see,
+# and for the system's.
+RUNTIME_PRIVATE = (
+    r"^(?!device_api\.h|error\.h|futex\.h|guarded\.h|step_buffers\.h|steps\.h"
+    r"|trace_clock\.h|dlfcn\.h)\w+\.h$"
+)
+
 # Files (a pattern), what they must not include, and the rule in words.
 RULES = [
     (r"^runtime/", LLVM, "the runtime knows nothing of LLVM"),
@@ -25,6 +32,18 @@ RULES = [
     (r"^runtime/", DIALECTS, "the runtime knows nothing of the dialects"),
     (r"^dialects/", COMPILER, "the dialects know nothing of the compiler"),
     (r"^dialects/", RUNTIME_SOURCES, "the dialects know nothing of the runtime"),
+    (
+        r"^(runtime/src/[^/]+|runtime/(include|mpi)/.*)$",
+        re.compile(r"^cuda/"),
+        "the runtime knows of devices what device_api.h says; what uses CUDA is"
+        " libtinh_cuda.so",
+    ),
+    (
+        r"^runtime/src/cuda/",
+        re.compile(RUNTIME_PRIVATE),
+        "libtinh_cuda.so shares with the runtime device_api.h and what knows"
+        " artifacts alone",
+    ),
     (
         r"^compiler/Planning/",
         LLVM,
@@ -118,6 +137,8 @@ def self_check():
     """The rules must be able to fail."""
     bad = [
         ("runtime/src/a.cpp", '#include "llvm/ADT/StringRef.h"'),
+        ("runtime/src/run.h", '#include "cuda/device_run.h"'),
+        ("runtime/src/cuda/a.h", '#include "program.h"'),
         ("dialects/graph/A.h", '# include "compiler/Import/Import.h"'),
         ("compiler/Planning/A.h", "#include <mlir/IR/Operation.h>"),
         ("compiler/Export/A.cpp", '#include "compiler/Pipelines/Phases.h"'),
@@ -129,6 +150,7 @@ def self_check():
     good = [
         ("compiler/Import/A.cpp", '#include "llvm/ADT/StringRef.h"'),
         ("runtime/src/a.cpp", '#include "tinh/runtime.h"'),
+        ("runtime/src/cuda/a.cpp", '#include "device_api.h"'),
     ]
     for name, text in bad:
         assert list(broken_rules(name, text)), f"{name} {text} is not noticed"

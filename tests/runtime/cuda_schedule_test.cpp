@@ -16,6 +16,7 @@
 
 using namespace tinh::runtime::cuda;
 using testing::ElementsAre;
+using tinh::runtime::StepKind;
 
 namespace {
 
@@ -181,7 +182,7 @@ TEST_F(ScheduleTest, IndependentWorkRunsAtTheSameTime) {
   EXPECT_EQ(made.segments()[0].launch, 0u);
   EXPECT_EQ(made.segments()[0].due, 7u);
   for (uint32_t s = 0; s < steps.size(); ++s)
-    EXPECT_EQ(made.waits(s), s == 7) << s;
+    EXPECT_EQ(made.gates()[s] != 0, s == 7) << s;
 }
 
 TEST_F(ScheduleTest, LetsACopyOfWhatTheCpuGivesPassTheGpusWork) {
@@ -249,9 +250,9 @@ TEST_F(ScheduleTest, UnrollsLoopsOfTheGpu) {
               ElementsAre(ElementsAre(), ElementsAre(0), ElementsAre(1),
                           ElementsAre(1), ElementsAre(2, 3), ElementsAre(4),
                           ElementsAre(4), ElementsAre(5, 6)));
-  EXPECT_TRUE(made.on_device(outer));
+  EXPECT_EQ(made.kinds()[outer], StepKind::segment);
   EXPECT_FALSE(made.is_loose(4));
-  EXPECT_FALSE(made.has_cpu_steps());
+  EXPECT_THAT(made.kinds(), testing::Each(testing::Ne(StepKind::host)));
 }
 
 TEST_F(ScheduleTest, LoopsWithoutIterationsHaveNoNodes) {
@@ -285,8 +286,8 @@ TEST_F(ScheduleTest, IsLooseInOtherLoopsAndInBranches) {
   EXPECT_EQ(made.segments()[1].stream, 0u);
   for (uint32_t s : {2, 6, 9})
     EXPECT_TRUE(made.is_loose(s)) << s;
-  EXPECT_FALSE(made.on_device(3));
-  EXPECT_FALSE(made.waits(3)) << "it has nothing to do with the GPU";
+  EXPECT_EQ(made.kinds()[3], StepKind::host);
+  EXPECT_FALSE(made.gates()[3]) << "it has nothing to do with the GPU";
 }
 
 TEST_F(ScheduleTest, StepsInLoopsWaitForTheGpuIfTheyShareMemory) {
@@ -300,7 +301,7 @@ TEST_F(ScheduleTest, StepsInLoopsWaitForTheGpuIfTheyShareMemory) {
   cpu(5, 0, 7);
   Schedule made = schedule();
   for (uint32_t s = 0; s < steps.size(); ++s)
-    EXPECT_EQ(made.waits(s), s == 3 || s == 7) << s;
+    EXPECT_EQ(made.gates()[s] != 0, s == 3 || s == 7) << s;
 }
 
 TEST_F(ScheduleTest, LoopsOfTheCpuWaitBeforeTheyBegin) {
@@ -311,7 +312,7 @@ TEST_F(ScheduleTest, LoopsOfTheCpuWaitBeforeTheyBegin) {
   end(begin);
   Schedule made = schedule();
   for (uint32_t s = 0; s < steps.size(); ++s)
-    EXPECT_EQ(made.waits(s), s == begin) << s;
+    EXPECT_EQ(made.gates()[s] != 0, s == begin) << s;
 }
 
 TEST_F(ScheduleTest, IsAllLooseWhereStepsGoOneByOne) {
@@ -323,7 +324,7 @@ TEST_F(ScheduleTest, IsAllLooseWhereStepsGoOneByOne) {
   EXPECT_TRUE(made.segments().empty());
   EXPECT_TRUE(made.is_loose(1));
   EXPECT_TRUE(made.is_loose(3));
-  EXPECT_FALSE(made.on_device(begin));
+  EXPECT_EQ(made.kinds()[begin], StepKind::host);
 }
 
 /// Rows of bytes, as the pieces of concatenations have them.

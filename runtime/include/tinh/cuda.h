@@ -31,9 +31,11 @@ typedef struct tinh_cuda_device_info {
   uint64_t memory_size;    /* Bytes. */
 } tinh_cuda_device_info_t;
 
-/* The GPUs of NVIDIA's that the CUDA driver sees, numbered from 0. The driver
- * is loaded when it is first asked for, here or by a context of an artifact
- * that needs it; without one these return TINH_NO_DEVICE. */
+/* The GPUs of NVIDIA's that the CUDA driver sees, numbered from 0. The driver,
+ * and libtinh_cuda.so, which is installed beside the runtime, are loaded when
+ * they are first asked for, here or by a context of an artifact that needs
+ * them; without one of them these return TINH_NO_DEVICE, and tinh_last_error
+ * says what is missing. */
 TINH_API tinh_status_t tinh_cuda_device_count(uint32_t *out_count);
 TINH_API tinh_status_t tinh_cuda_device_info(uint32_t device,
                                              tinh_cuda_device_info_t *out_info);

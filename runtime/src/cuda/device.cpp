@@ -121,7 +121,7 @@ MemoryKind kind_of(const void *pointer) {
                                       address(pointer)) != kSuccess ||
       type == 0)
     return MemoryKind::unknown;
-  return type == kMemoryDevice && !managed ? MemoryKind::gpu
+  return type == kMemoryDevice && !managed ? MemoryKind::device
                                            : MemoryKind::pinned;
 }
 

@@ -14,6 +14,7 @@
 #define TINH_RUNTIME_CUDA_DEVICE_H
 
 #include "cuda/driver.h"
+#include "device_api.h"
 
 #include <chrono>
 #include <memory>
@@ -43,6 +44,16 @@ public:
   const tinh_cuda_device_info_t &info() const { return description; }
   CUcontext context() const { return handle; }
 
+  /// Makes its context the calling thread's, until `leave`.
+  void enter() const {
+    check(driver().cuCtxPushCurrent_v2(handle),
+          "cannot use the GPU on this thread");
+  }
+  static void leave() {
+    CUcontext popped;
+    driver().cuCtxPopCurrent_v2(&popped);
+  }
+
   /// Blocking copies, in no order with streams. `what` is for errors.
   void upload(CUdeviceptr to, const void *from, uint64_t size,
               const char *what) const;
@@ -59,15 +70,9 @@ private:
 /// Makes a device's context the calling thread's own for a while.
 class Current {
 public:
-  explicit Current(const Device &device) {
-    check(driver().cuCtxPushCurrent_v2(device.context()),
-          "cannot use the GPU on this thread");
-  }
+  explicit Current(const Device &device) { device.enter(); }
   Current(const Current &) = delete;
-  ~Current() {
-    CUcontext popped;
-    driver().cuCtxPopCurrent_v2(&popped);
-  }
+  ~Current() { Device::leave(); }
 };
 
 /// Owns a handle of the driver's; without a device, it is somebody else's.
@@ -102,12 +107,6 @@ private:
   Handle handle{};
 };
 
-/// Memory as a GPU sees it.
-enum class MemoryKind {
-  unknown, ///< Of the host; the driver knows nothing of it.
-  pinned,  ///< Of the host, or moving between both: either reaches it.
-  gpu      ///< The CPU does not reach it.
-};
 MemoryKind kind_of(const void *pointer);
 
 using DeviceMemory = Owned<CUdeviceptr, &Driver::cuMemFree_v2>;
@@ -119,12 +118,6 @@ using Graph = Owned<CUgraph, &Driver::cuGraphDestroy>;
 using GraphExec = Owned<CUgraphExec, &Driver::cuGraphExecDestroy>;
 
 using DevicePtr = std::shared_ptr<const Device>;
-
-struct OwnStream {
-  DevicePtr device;
-  uint32_t index; ///< The GPU's.
-  Stream handle;
-};
 
 /// Memory on the GPU, and memory of the host that it copies from and to at full
 /// speed; nothing of size 0. Throw OUT_OF_MEMORY, naming `what`.

@@ -12,6 +12,9 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/device_run.h"
 
+#include "steps.h"
+#include "trace_clock.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -21,11 +24,11 @@ namespace tinh::runtime::cuda {
 /// context's state is pinned. A node of a graph goes on copying from, or to,
 /// the kind of memory that it was made for: the host's.
 void DeviceRun::look_at(CallerCopy &copy, bool on_state) const {
-  const tinh_tensor_desc_t &tensor = plan->program->tensor(copy.argument);
+  const tinh_tensor_desc_t &tensor = argument_of(function(), copy.argument);
   MemoryKind kind = on_state && tensor.variable != TINH_NOT_VARIABLE
                         ? MemoryKind::pinned
                         : kind_of(copy.caller);
-  copy.on_gpu = kind == MemoryKind::gpu;
+  copy.on_gpu = kind == MemoryKind::device;
   copy.direct =
       kind == MemoryKind::pinned || (copy.on_gpu && copy.segment == kNoSegment);
 }
@@ -33,7 +36,7 @@ void DeviceRun::look_at(CallerCopy &copy, bool on_state) const {
 /// From the caller's memory, or to it.
 void DeviceRun::copy_staged(const CallerCopy &copy, void *to,
                             const void *from) const {
-  const char *name = plan->program->tensor(copy.argument).name;
+  const char *name = argument_of(function(), copy.argument).name;
   if (!copy.on_gpu)
     std::memcpy(to, from, copy.size);
   else if (copy.to_device)
@@ -229,8 +232,7 @@ void DeviceRun::execute_caller_copy(CallerCopy &copy, void *const *buffers) {
 }
 
 void DeviceRun::wait_for_segment(uint32_t index) {
-  check(wait_for(segment_events[index].done, options.spin),
-        [&] { return failure(); });
+  check(wait_for(segment_events[index].done, spin), [&] { return failure(); });
   finished(index);
 }
 
@@ -239,7 +241,7 @@ void DeviceRun::wait_for_loose() {
     return;
   auto what = [&] { return failure(); };
   check(driver().cuEventRecord(loose_done.get(), streams[0].get()), what);
-  check(wait_for(loose_done, options.spin), what);
+  check(wait_for(loose_done, spin), what);
   loose = false;
   arrive(0, /*loose_too=*/true);
   for (CallerCopy &copy : plan->copies)
@@ -282,7 +284,7 @@ void DeviceRun::finish() {
 
 void DeviceRun::wait_for_end() const {
   if (has_ended)
-    wait_for(ended, options.spin); // The run itself tells what went wrong.
+    wait_for(ended, spin); // The run itself tells what went wrong.
 }
 
 void DeviceRun::complete() {
@@ -291,7 +293,7 @@ void DeviceRun::complete() {
   auto is_direct = [](const CallerCopy &copy) { return copy.direct; };
   if (options.stream && std::ranges::all_of(plan->copies, is_direct))
     return;
-  check(wait_for(ended, options.spin), [&] { return failure(); });
+  check(wait_for(ended, spin), [&] { return failure(); });
   arrive(UINT32_MAX, /*loose_too=*/true);
 }
 

@@ -16,34 +16,27 @@
 #define TINH_RUNTIME_CUDA_DEVICE_RUN_H
 
 #include "cuda/segment_graph.h"
-#include "program.h"
-#include "trace.h"
 
 namespace tinh::runtime::cuda {
 
 class DeviceRun {
 public:
-  struct Options {
-    uint64_t host_size = 0;   ///< Of the arena on the host,
-    uint64_t device_size = 0; ///< and on the GPU.
-    std::chrono::microseconds spin{0};
-    bool timing = false;  ///< For traces.
-    bool measure = false; ///< The time of a run.
-    /// The program's: all goes there, and nobody waits for it.
-    CUstream stream = nullptr;
-  };
-  DeviceRun(std::shared_ptr<const LoadedModule> loaded,
-            const tinh_artifact_t &artifact, const Options &options);
+  using Options = DeviceApi::RunOptions;
+  DeviceRun(std::shared_ptr<const LoadedModule> loaded, const Options &options);
 
   char *host_arena() const { return static_cast<char *>(host_memory.get()); }
   char *device_arena() const {
     return reinterpret_cast<char *>(device_memory.get());
   }
 
-  /// Makes the graphs of all functions. `tables` have the addresses of their
-  /// buffers, but for tensors of the caller.
-  void prepare(const std::vector<Program> &programs,
-               const std::vector<std::vector<void *>> &tables);
+  /// A function's schedule and the addresses of its buffers, but for tensors of
+  /// the caller.
+  struct Function {
+    const Schedule *schedule;
+    void *const *table;
+  };
+  /// Makes the graphs of all functions.
+  void prepare(const std::vector<Function> &functions);
 
   /// Begins a run of a function; `arguments` are where its tensors lie.
   void begin(uint32_t function, void *const *arguments, bool on_state);
@@ -70,7 +63,7 @@ public:
 
   /// Tells when each segment and each loose step was executed. After
   /// complete().
-  void trace_steps(Trace &trace, uint64_t run) const;
+  void trace_steps(const DeviceApi::TraceSink &sink, uint64_t run) const;
 
 private:
   /// A copy between the GPU and memory of the caller.
@@ -92,7 +85,7 @@ private:
     bool busy = false;   ///< A loose one's staging memory is in use.
   };
   struct Plan {
-    const Program *program = nullptr;
+    const Schedule *schedule = nullptr;
     /// By step; of those in segments one for each iteration.
     std::vector<CallerCopy> copies;
     std::vector<SegmentGraph> graphs;
@@ -109,8 +102,8 @@ private:
   void find_copy(Plan &to_make, uint32_t step,
                  const std::vector<int64_t> &iterations, uint32_t segment,
                  uint32_t node);
-  void make_numbers(const std::vector<Program> &programs);
-  void add_graphs(Plan &to_make, const std::vector<void *> &table);
+  void make_numbers(const std::vector<Function> &functions);
+  void add_graphs(Plan &to_make, void *const *table);
   void place_node(const tinh_step_t &step, const Node &node,
                   std::span<void *> buffers) const;
   void look_at(CallerCopy &copy, bool on_state) const;
@@ -128,17 +121,19 @@ private:
   void finished(uint32_t segment);
   std::string failure() const;
   void time_loose(uint32_t step, bool begins);
-  bool trace_step(Trace &trace, uint64_t run, const Event &from,
-                  const Event &to, uint32_t step, uint32_t count) const;
+  bool trace_step(const DeviceApi::TraceSink &sink, uint64_t run,
+                  const Event &from, const Event &to, uint32_t step,
+                  uint32_t count) const;
   void arrive(uint32_t position, bool loose_too);
   const tinh_function_desc_t &function() const {
-    return plan->program->function();
+    return plan->schedule->function();
   }
-  const Schedule &schedule() const { return plan->program->schedule(); }
+  const Schedule &schedule() const { return *plan->schedule; }
 
   const std::shared_ptr<const LoadedModule> loaded;
   const tinh_artifact_t &artifact;
   const Options options;
+  const std::chrono::microseconds spin;
   LibraryCalls libraries;
   PinnedMemory host_memory, staging;
   DeviceMemory device_memory;

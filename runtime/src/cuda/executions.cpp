@@ -15,8 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/executions.h"
 
-#include "check_artifact.h"
-#include "cuda/schedule.h"
+#include "steps.h"
 
 #include <algorithm>
 
@@ -28,7 +27,7 @@ Steps::Steps(const tinh_artifact_t &artifact,
       unrolled(function.num_steps), conditional(function.num_steps),
       in_device_loop(function.num_steps), enclosing(enclosing_loops(function)) {
   for (uint32_t s = 0; s < function.num_steps; ++s)
-    on_device[s] = cuda::on_device(artifact, function, function.steps[s]);
+    on_device[s] = runtime::on_device(artifact, function, function.steps[s]);
   uint32_t conditional_until = 0, device_loop_until = 0;
   uint64_t budget = kMaxUnrolled;
   for (uint32_t s = 0; s < function.num_steps; ++s) {

@@ -11,8 +11,6 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/library_calls.h"
 
-#include "cuda/schedule.h"
-
 #include <algorithm>
 
 namespace tinh::runtime::cuda {
@@ -37,37 +35,36 @@ static Alignments alignments_of(const tinh_step_t &step,
   return alignments;
 }
 
-void LibraryCalls::add(const Program &program, const tinh_artifact_t &artifact,
-                       const std::vector<void *> &table) {
+void LibraryCalls::add(const Schedule &schedule, void *const *table) {
   Calls &calls = functions.emplace_back();
-  const tinh_function_desc_t &function = program.function();
+  const tinh_function_desc_t &function = schedule.function();
   std::map<uint32_t, LibraryCall> by_step;
   uint32_t entry = 0;
   for (uint32_t s = 0; s < function.num_steps; ++s) {
     const tinh_step_t &step = function.steps[s];
-    void *const *addresses = table.data() + entry;
+    void *const *addresses = table + entry;
     entry += step.num_buffers;
     if (step.opcode != TINH_OP_DISPATCH ||
-        !artifact.kernels[step.kernel].library)
+        !loaded.artifact().kernels[step.kernel].library)
       continue;
     Alignments alignments = alignments_of(step, addresses);
     if (auto *plan = loaded.libraries().plan(step.kernel, alignments))
       by_step[s] = {plan, std::move(alignments), step.kernel};
   }
-  const std::vector<Segment> &segments = program.schedule().segments();
+  const std::vector<Segment> &segments = schedule.segments();
   for (uint32_t i = 0; i < segments.size(); ++i)
     for (uint32_t node = 0; node < segments[i].nodes.size(); ++node)
       if (auto call = by_step.find(segments[i].nodes[node].step);
           call != by_step.end())
         calls[{i, node}] = call->second;
   for (const auto &[step, call] : by_step)
-    if (program.schedule().is_loose(step))
+    if (schedule.is_loose(step))
       calls[{kNoSegment, step}] = call;
-  share_workspaces(program, calls);
+  share_workspaces(schedule, calls);
 }
 
-void LibraryCalls::share_workspaces(const Program &program, Calls &calls) {
-  const std::vector<Segment> &segments = program.schedule().segments();
+void LibraryCalls::share_workspaces(const Schedule &schedule, Calls &calls) {
+  const std::vector<Segment> &segments = schedule.segments();
   for (uint32_t i = 0; i < segments.size(); ++i) {
     // The last node that has had each workspace of the segment's stream.
     std::vector<uint32_t> last;

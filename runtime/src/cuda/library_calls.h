@@ -17,7 +17,7 @@
 
 #include "cuda/library.h"
 #include "cuda/loaded_module.h"
-#include "program.h"
+#include "cuda/schedule.h"
 
 #include <span>
 
@@ -39,8 +39,7 @@ public:
   explicit LibraryCalls(const LoadedModule &loaded) : loaded(loaded) {}
 
   /// Finds those of the next function; `table` has its buffers' addresses.
-  void add(const Program &program, const tinh_artifact_t &artifact,
-           const std::vector<void *> &table);
+  void add(const Schedule &schedule, void *const *table);
   /// When all functions have been added.
   void allocate_workspaces();
 
@@ -59,7 +58,7 @@ public:
 private:
   /// By segment and node, or kNoSegment and step.
   using Calls = std::map<std::pair<uint32_t, uint32_t>, LibraryCall>;
-  void share_workspaces(const Program &program, Calls &calls);
+  void share_workspaces(const Schedule &schedule, Calls &calls);
 
   static constexpr uint32_t kStreams = 2, kEach = 4; ///< Workspaces of one.
   const LoadedModule &loaded;

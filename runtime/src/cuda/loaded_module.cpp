@@ -13,21 +13,9 @@
 
 namespace tinh::runtime::cuda {
 
-std::shared_ptr<const LoadedModule> LoadedModule::get(const Module &module,
-                                                      uint32_t index) {
-  DeviceCopies &copies = module.device_copies();
-  std::lock_guard lock(copies.mutex);
-  std::weak_ptr<const LoadedModule> &known = copies.by_device[index];
-  if (auto loaded = known.lock())
-    return loaded;
-  auto loaded = std::make_shared<const LoadedModule>(module, index);
-  known = loaded;
-  return loaded;
-}
-
-LoadedModule::LoadedModule(const Module &module, uint32_t index)
-    : gpu(std::make_shared<const Device>(index)) {
-  const tinh_artifact_t &artifact = module.artifact();
+LoadedModule::LoadedModule(const tinh_artifact_t &artifact, const char *weights,
+                           uint32_t index)
+    : description(artifact), gpu(std::make_shared<const Device>(index)) {
   {
     Current current(*gpu);
     for (uint32_t i = 0; i < artifact.num_kernels; ++i) {
@@ -38,7 +26,7 @@ LoadedModule::LoadedModule(const Module &module, uint32_t index)
   }
   uint64_t size = artifact.device_weights_size;
   weights_memory = allocate(gpu, size, "the weights");
-  gpu->upload(weights_memory.get(), module.weights(), size, "the weights");
+  gpu->upload(weights_memory.get(), weights, size, "the weights");
   all_libraries = std::make_unique<const Libraries>(gpu, artifact);
 }
 

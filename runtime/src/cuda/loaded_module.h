@@ -15,7 +15,7 @@
 
 #include "cuda/device.h"
 #include "cuda/library.h"
-#include "module.h"
+#include "tinh/artifact.h"
 
 #include <map>
 #include <vector>
@@ -24,13 +24,12 @@ namespace tinh::runtime::cuda {
 
 class LoadedModule {
 public:
-  /// Loads `module` on GPU `index`, or gives what another context of it has
-  /// loaded there. Throws what says in one sentence why it cannot.
-  static std::shared_ptr<const LoadedModule> get(const Module &module,
-                                                 uint32_t index);
+  /// Loads a module, which must outlive this, on GPU `index`. Throws what says
+  /// in one sentence why it cannot.
+  LoadedModule(const tinh_artifact_t &artifact, const char *weights,
+               uint32_t index);
 
-  LoadedModule(const Module &module, uint32_t index);
-
+  const tinh_artifact_t &artifact() const { return description; }
   const DevicePtr &device() const { return gpu; }
   CUdeviceptr weights() const { return weights_memory.get(); }
   const Libraries &libraries() const { return *all_libraries; }
@@ -41,6 +40,7 @@ private:
   void load_kernel(const tinh_kernel_desc_t &kernel);
   CUmodule image_of(const tinh_kernel_desc_t &kernel);
 
+  const tinh_artifact_t &description;
   DevicePtr gpu;
   std::map<const tinh_image_t *, LoadedImage> images;
   std::vector<CUfunction> functions; ///< By kernel; null for the CPU's.

@@ -11,20 +11,23 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/device_run.h"
 
+#include "cuda/stream.h"
+#include "steps.h"
+
 #include <algorithm>
 
 namespace tinh::runtime::cuda {
 
 DeviceRun::DeviceRun(std::shared_ptr<const LoadedModule> module,
-                     const tinh_artifact_t &artifact, const Options &options)
-    : loaded(std::move(module)), artifact(artifact), options(options),
-      libraries(*loaded) {
+                     const Options &options)
+    : loaded(std::move(module)), artifact(loaded->artifact()), options(options),
+      spin(options.spin_us), libraries(*loaded) {
   const DevicePtr &device = loaded->device();
   host_memory = allocate_pinned(device, options.host_size, "an arena");
   device_memory = allocate(device, options.device_size, "an arena");
   for (Stream &stream : streams)
-    stream =
-        options.stream ? Stream(nullptr, options.stream) : make_stream(device);
+    stream = options.stream ? Stream(nullptr, options.stream->handle.get())
+                            : make_stream(device);
   if (options.timing || options.measure)
     began = make_event(device, true);
   ended = make_event(device, options.measure);
@@ -38,13 +41,13 @@ DeviceRun::DeviceRun(std::shared_ptr<const LoadedModule> module,
 
 /// Which copies go from or to memory of the caller.
 void DeviceRun::find_copies(Plan &to_make) {
-  const Schedule &schedule = to_make.program->schedule();
+  const Schedule &schedule = *to_make.schedule;
   const std::vector<Segment> &segments = schedule.segments();
   for (uint32_t i = 0; i < segments.size(); ++i)
     for (uint32_t node = 0; node < segments[i].nodes.size(); ++node)
       find_copy(to_make, segments[i].nodes[node].step,
                 segments[i].nodes[node].iterations, i, node);
-  for (uint32_t s = 0; s < to_make.program->function().num_steps; ++s)
+  for (uint32_t s = 0; s < schedule.function().num_steps; ++s)
     if (schedule.is_loose(s))
       find_copy(to_make, s, {}, kNoSegment, 0);
   std::sort(to_make.copies.begin(), to_make.copies.end(),
@@ -57,7 +60,7 @@ void DeviceRun::find_copies(Plan &to_make) {
 void DeviceRun::find_copy(Plan &to_make, uint32_t number,
                           const std::vector<int64_t> &iterations,
                           uint32_t segment, uint32_t node) {
-  const tinh_function_desc_t &of = to_make.program->function();
+  const tinh_function_desc_t &of = to_make.schedule->function();
   const tinh_step_t &step = of.steps[number];
   if (step.opcode != TINH_OP_COPY || step.size == 0)
     return;
@@ -83,12 +86,12 @@ void DeviceRun::find_copy(Plan &to_make, uint32_t number,
 }
 
 /// What nodes copy that want the number of an iteration.
-void DeviceRun::make_numbers(const std::vector<Program> &programs) {
+void DeviceRun::make_numbers(const std::vector<Function> &functions) {
   std::vector<int64_t> list;
-  for (const Program &program : programs)
-    for (const Segment &segment : program.schedule().segments())
+  for (const Function &one : functions)
+    for (const Segment &segment : one.schedule->segments())
       for (const Node &node : segment.nodes) {
-        const tinh_step_t &step = program.function().steps[node.step];
+        const tinh_step_t &step = one.schedule->function().steps[node.step];
         if (step.opcode == TINH_OP_COPY &&
             step.buffers[0].space == TINH_SPACE_LOOP)
           while (static_cast<int64_t>(list.size()) <=
@@ -115,19 +118,18 @@ void DeviceRun::place_node(const tinh_step_t &step, const Node &node,
                    iteration_offset(step, b, node.iterations);
 }
 
-void DeviceRun::add_graphs(Plan &to_make, const std::vector<void *> &table) {
-  const Program &program = *to_make.program;
-  const tinh_function_desc_t &of = program.function();
+void DeviceRun::add_graphs(Plan &to_make, void *const *table) {
+  const tinh_function_desc_t &of = to_make.schedule->function();
   std::vector<uint32_t> first_entries;
   uint32_t entry = 0;
   for (uint32_t s = 0; s < of.num_steps; entry += of.steps[s++].num_buffers)
     first_entries.push_back(entry);
-  const std::vector<Segment> &segments = program.schedule().segments();
+  const std::vector<Segment> &segments = to_make.schedule->segments();
   for (uint32_t i = 0; i < segments.size(); ++i) {
     std::vector<std::vector<void *>> buffers;
     for (const Node &node : segments[i].nodes) {
       const tinh_step_t &step = of.steps[node.step];
-      auto first = table.begin() + first_entries[node.step];
+      auto first = table + first_entries[node.step];
       buffers.emplace_back(first, first + step.num_buffers);
       place_node(step, node, buffers.back());
     }
@@ -146,17 +148,16 @@ void DeviceRun::add_graphs(Plan &to_make, const std::vector<void *> &table) {
   }
 }
 
-void DeviceRun::prepare(const std::vector<Program> &programs,
-                        const std::vector<std::vector<void *>> &tables) {
+void DeviceRun::prepare(const std::vector<Function> &functions) {
   size_t num_segments = 0, num_copies = 0;
   uint64_t staging_size = 0;
-  for (const Program &program : programs) {
+  for (const Function &one : functions) {
     Plan &to_make = plans.emplace_back();
-    to_make.program = &program;
+    to_make.schedule = one.schedule;
     find_copies(to_make);
     staging_size = std::max(staging_size, to_make.staging_size);
     num_copies = std::max(num_copies, to_make.copies.size());
-    num_segments = std::max(num_segments, program.schedule().segments().size());
+    num_segments = std::max(num_segments, one.schedule->segments().size());
   }
   arrivals.reserve(num_copies);
   const DevicePtr &device = loaded->device();
@@ -166,15 +167,15 @@ void DeviceRun::prepare(const std::vector<Program> &programs,
         {options.timing ? make_event(device, true) : Event(),
          make_event(device, options.timing)});
   is_finished.resize(num_segments);
-  make_numbers(programs);
+  make_numbers(functions);
   Current current(*device);
-  for (size_t i = 0; i < programs.size(); ++i)
-    libraries.add(programs[i], artifact, tables[i]);
+  for (const Function &one : functions)
+    libraries.add(*one.schedule, one.table);
   libraries.allocate_workspaces();
   for (size_t i = 0; i < plans.size(); ++i) {
     for (CallerCopy &copy : plans[i].copies)
       copy.staging = static_cast<char *>(staging.get()) + copy.staging_offset;
-    add_graphs(plans[i], tables[i]);
+    add_graphs(plans[i], functions[i].table);
   }
   for (const Stream &stream : streams) // Uploads may not be done.
     check(driver().cuStreamSynchronize(stream.get()),

@@ -84,8 +84,8 @@ void DeviceRun::time_loose(uint32_t step, bool begins) {
 }
 
 /// False if the driver does not know when that was.
-bool DeviceRun::trace_step(Trace &trace, uint64_t run, const Event &from,
-                           const Event &to, uint32_t step,
+bool DeviceRun::trace_step(const DeviceApi::TraceSink &sink, uint64_t run,
+                           const Event &from, const Event &to, uint32_t step,
                            uint32_t count) const {
   float begin = 0, end = 0; // In milliseconds.
   if (driver().cuEventElapsedTime(&begin, began.get(), from.get()) ||
@@ -94,24 +94,26 @@ bool DeviceRun::trace_step(Trace &trace, uint64_t run, const Event &from,
   auto at = [&](float time) {
     return began_at + static_cast<int64_t>(static_cast<double>(time) * 1e6);
   };
-  trace.add_segment(function(), step, count, run, at(begin), at(end));
+  sink.add_segment(sink.trace, function(), step, count, run, at(begin),
+                   at(end));
   return true;
 }
 
-void DeviceRun::trace_steps(Trace &trace, uint64_t run) const {
+void DeviceRun::trace_steps(const DeviceApi::TraceSink &sink,
+                            uint64_t run) const {
   for (uint32_t i = 0; i < num_launched; ++i) {
     const Segment &segment = schedule().segments()[i];
-    if (!trace_step(trace, run, segment_events[i].began, segment_events[i].done,
+    if (!trace_step(sink, run, segment_events[i].began, segment_events[i].done,
                     segment.first(),
                     static_cast<uint32_t>(segment.nodes.size())))
       return;
   }
   uint64_t num_timed = std::min<uint64_t>(num_loose, kMaxTimed);
   for (uint64_t i = 0; i < num_timed; ++i)
-    if (!trace_step(trace, run, loose_events[i].began, loose_events[i].done,
+    if (!trace_step(sink, run, loose_events[i].began, loose_events[i].done,
                     loose_events[i].step, 1))
       return;
-  trace.drop_segments(run, num_loose - num_timed);
+  sink.drop_segments(sink.trace, run, num_loose - num_timed);
 }
 
 } // namespace tinh::runtime::cuda

@@ -14,53 +14,11 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/schedule.h"
 
-#include "program.h"
-#include "step_buffers.h"
-
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 namespace tinh::runtime::cuda {
-
-bool needs_device(const tinh_artifact_t &artifact) {
-  auto has_kernel = [&](const tinh_step_t &step) {
-    return step.opcode == TINH_OP_DISPATCH &&
-           artifact.kernels[step.kernel].device == TINH_DEVICE_CUDA;
-  };
-  auto function_needs = [&](const tinh_function_desc_t &function) {
-    return function.device_arena_size != 0 ||
-           std::any_of(function.steps, function.steps + function.num_steps,
-                       has_kernel);
-  };
-  return artifact.device_state_size != 0 ||
-         std::any_of(artifact.functions,
-                     artifact.functions + artifact.num_functions,
-                     function_needs);
-}
-
-bool on_device(const tinh_artifact_t &artifact,
-               const tinh_function_desc_t &function,
-               const tinh_buffer_ref_t &buffer) {
-  if (buffer.space == TINH_SPACE_DEVICE ||
-      buffer.space == TINH_SPACE_DEVICE_WEIGHTS)
-    return true;
-  const tinh_tensor_desc_t *tensor = tensor_of(function, buffer);
-  return tensor && tensor->variable != TINH_NOT_VARIABLE &&
-         artifact.variables[tensor->variable].device == TINH_DEVICE_CUDA;
-}
-
-bool on_device(const tinh_artifact_t &artifact,
-               const tinh_function_desc_t &function, const tinh_step_t &step) {
-  if (step.opcode == TINH_OP_DISPATCH)
-    return artifact.kernels[step.kernel].device == TINH_DEVICE_CUDA;
-  return step.opcode < TINH_OP_BRANCH &&
-         std::any_of(
-             step.buffers, step.buffers + step.num_buffers,
-             [&](const tinh_buffer_ref_t &buffer) {
-               return on_device(artifact, function, buffer);
-             });
-}
 
 static bool is_empty(const tinh_step_t &step) {
   return (step.opcode == TINH_OP_COPY || step.opcode == TINH_OP_ZERO) &&
@@ -90,13 +48,13 @@ private:
     return function.steps[all[number].step];
   }
   bool is_node(uint32_t number) const {
-    return schedule.kind[all[number].step] == Kind::segment &&
+    return schedule.kind[all[number].step] == StepKind::segment &&
            !is_empty(step_of(number));
   }
   /// Whether it is something that the CPU does, or reads.
   bool is_on_cpu(uint32_t number) const {
     const tinh_step_t &step = step_of(number);
-    return schedule.kind[all[number].step] == Kind::cpu &&
+    return schedule.kind[all[number].step] == StepKind::host &&
            (step.opcode < TINH_OP_BRANCH ? !is_empty(step)
                                          : step.num_buffers != 0);
   }
@@ -240,7 +198,7 @@ void Schedule::Finder::find_gates() {
       gate |= is_node(other) && due[other] > known;
     if (last_loose[all[i].wait] > std::max(loose, loose_in_loop))
       gate |= before != 0 || touches_copies(s);
-    schedule.gates[s] = gate;
+    schedule.all_gates[s] = gate;
     if (gate && !steps.conditional[s])
       passed = s, loose = i;
     if (is_loop && s >= loop_end)
@@ -295,7 +253,7 @@ void Schedule::Finder::choose_stream(uint32_t number) {
         if (place[other].segment < number)
           needs[place[other].segment] = true;
   // Where steps are loose, the first stream has all of them in order.
-  if (number > 0 && schedule.num_loose == 0)
+  if (number > 0 && !schedule.has_loose)
     segment.stream = segments[number - 1].stream ^ !needs[number - 1];
   for (uint32_t other = number; other-- > 0 && segment.after == kNoSegment;)
     if (needs[other] && segments[other].stream != segment.stream) {
@@ -306,28 +264,22 @@ void Schedule::Finder::choose_stream(uint32_t number) {
 
 Schedule::Schedule(const tinh_artifact_t &artifact,
                    const tinh_function_desc_t &function, bool one_by_one)
-    : kind(function.num_steps, Kind::cpu), gates(function.num_steps + 1u) {
+    : description(&function), kind(function.num_steps, StepKind::host),
+      all_gates(function.num_steps + 1u) {
   Steps steps(artifact, function);
-  for (uint32_t s = 0; s < function.num_steps; ++s) {
-    const tinh_step_t &step = function.steps[s];
-    bool is_unrolled = steps.unrolled[s] && !one_by_one;
-    if (steps.on_device[s] || is_unrolled) {
+  for (uint32_t s = 0; s < function.num_steps; ++s)
+    if (steps.on_device[s] || (steps.unrolled[s] && !one_by_one)) {
       bool loose = one_by_one || steps.conditional[s];
-      kind[s] = loose ? Kind::loose : Kind::segment;
-      ++num_device;
-      num_loose += loose;
-    } else if (step.opcode < TINH_OP_BRANCH) {
-      ++num_cpu;
-      small_cpu &= is_one_piece(step);
+      kind[s] = loose ? StepKind::loose : StepKind::segment;
+      has_loose |= loose;
     }
-  }
-  if (num_device != 0 && !one_by_one)
+  if (any(0, function.num_steps) && !one_by_one)
     Finder(*this, steps).run();
 }
 
 bool Schedule::any(uint32_t begin, uint32_t end) const {
   return std::any_of(kind.begin() + begin, kind.begin() + end,
-                     [](Kind k) { return k != Kind::cpu; });
+                     [](StepKind k) { return k != StepKind::host; });
 }
 
 } // namespace tinh::runtime::cuda

@@ -21,21 +21,9 @@
 #define TINH_RUNTIME_CUDA_SCHEDULE_H
 
 #include "cuda/executions.h"
+#include "device_api.h"
 
 namespace tinh::runtime::cuda {
-
-/// Whether anything of the artifact needs a GPU.
-bool needs_device(const tinh_artifact_t &artifact);
-
-/// Whether a buffer lies in GPU memory. Its index has been checked.
-bool on_device(const tinh_artifact_t &artifact,
-               const tinh_function_desc_t &function,
-               const tinh_buffer_ref_t &buffer);
-
-/// Whether the GPU does a step: one of its kernels, or a copy from, to or
-/// within its memory. The step's buffers and kernel have been checked.
-bool on_device(const tinh_artifact_t &artifact,
-               const tinh_function_desc_t &function, const tinh_step_t &step);
 
 constexpr uint32_t kNoSegment = UINT32_MAX;
 /// Of what is waited for at the run's end alone.
@@ -78,34 +66,26 @@ public:
   Schedule(const tinh_artifact_t &artifact,
            const tinh_function_desc_t &function, bool one_by_one);
 
-  /// Whether there is anything for a GPU.
-  bool empty() const { return num_device == 0; }
-  /// Whether the GPU does a step, or all of the loop that begins or ends there.
-  bool on_device(uint32_t step) const { return kind[step] != Kind::cpu; }
-  bool is_loose(uint32_t step) const { return kind[step] == Kind::loose; }
+  const tinh_function_desc_t &function() const { return *description; }
+  bool is_loose(uint32_t step) const { return kind[step] == StepKind::loose; }
   /// By where they are launched.
   const std::vector<Segment> &segments() const { return all_segments; }
-  /// Whether the CPU has to wait for the GPU before `step`: for the segments
-  /// that are due up to there, and for all loose steps.
-  bool waits(uint32_t step) const { return gates[step]; }
+  const std::vector<StepKind> &kinds() const { return kind; }
+  /// By step, and for the end: whether the CPU has to wait for the GPU before
+  /// it, for the segments that are due up to there and for all loose steps.
+  const std::vector<uint8_t> &gates() const { return all_gates; }
+
+private:
+  class Finder;
+
   /// Whether the GPU does a step in [begin, end).
   bool any(uint32_t begin, uint32_t end) const;
 
-  /// Whether the CPU computes, or copies what no GPU has to do with.
-  bool has_cpu_steps() const { return num_cpu != 0; }
-  /// Whether no work of the CPU's is worth sharing: the thread that launches
-  /// does it beside.
-  bool cpu_is_small() const { return small_cpu; }
-
-private:
-  enum class Kind : uint8_t { cpu, segment, loose };
-  class Finder;
-
-  std::vector<Kind> kind;
-  std::vector<bool> gates;
+  const tinh_function_desc_t *description;
+  std::vector<StepKind> kind;
+  std::vector<uint8_t> all_gates;
   std::vector<Segment> all_segments;
-  uint32_t num_device = 0, num_loose = 0, num_cpu = 0;
-  bool small_cpu = true;
+  bool has_loose = false;
 };
 
 } // namespace tinh::runtime::cuda
