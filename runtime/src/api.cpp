@@ -102,8 +102,8 @@ tinh_status_t tinh_module_find_function(const tinh_module_t *module,
       known +=
           (i ? ", '" : "'") + std::string(artifact.functions[i].name) + "'";
     }
-    throw Error(TINH_NOT_FOUND, std::string("the module has no function '") +
-                                    name + "'; it has " + known);
+    throw_error(TINH_NOT_FOUND,
+                {"the module has no function '", name, "'; it has ", known});
   });
 }
 
@@ -152,9 +152,8 @@ static tinh_tensor_info_t tensor_info(const tinh_tensor_desc_t *tensors,
   for (uint32_t i = 0; i < count; ++i)
     if (tensors[i].variable == TINH_NOT_VARIABLE && before++ == index)
       return info_of(tensors[i]);
-  throw Error(TINH_INVALID_ARGUMENT,
-              std::string("there is no ") + kind + ' ' + std::to_string(index) +
-                  "; the function has " + std::to_string(before));
+  throw_error(TINH_INVALID_ARGUMENT, {"there is no ", kind, " ", index,
+                                      "; the function has ", before});
 }
 
 tinh_status_t tinh_module_input_info(const tinh_module_t *module,
@@ -220,10 +219,9 @@ static const tinh_buffer_t *check_variables(const Module &module,
     return nullptr;
   uint32_t expected = module.artifact().num_variables;
   if (options->num_variables != expected)
-    throw Error(TINH_INVALID_ARGUMENT,
-                "the module has " + std::to_string(expected) +
-                    " variables, but " +
-                    std::to_string(options->num_variables) + " were given");
+    throw_error(TINH_INVALID_ARGUMENT,
+                {"the module has ", expected, " variables, but ",
+                 options->num_variables, " were given"});
   return options->variables;
 }
 
@@ -241,9 +239,9 @@ public:
            const char *kind) {
     uint32_t expected = num_given(tensors, num_tensors);
     if (num_buffers != expected)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  "the function has " + std::to_string(expected) + ' ' + kind +
-                      "s, but " + std::to_string(num_buffers) + " were given");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"the function has ", expected, " ", kind, "s, but ",
+                   num_buffers, " were given"});
     if (expected)
       require(buffers, (std::string(kind) + 's').c_str());
     for (uint32_t i = 0; i < num_tensors; ++i)
@@ -268,27 +266,27 @@ private:
     if (module.variable(index).device != TINH_DEVICE_CPU)
       return check_on_device(tensor, variables[index]);
     if (module.variable(index).pack.kernel != TINH_NO_KERNEL)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  std::string("variable '") + tensor.name +
-                      "' has a layout of its own and lies in the context "
-                      "only; compile the model with --plain-variables");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"variable '", tensor.name,
+                   "' has a layout of its own and lies in the context "
+                   "only; compile the model with --plain-variables"});
     return check(tensor, "variable", variables[index]);
   }
 
   void *check_on_device(const tinh_tensor_desc_t &tensor,
                         const tinh_buffer_t &buffer) const {
     if (!on_stream)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  std::string("variable '") + tensor.name +
-                      "' lies on the GPU, in the context only; compile the "
-                      "model with --place to have it on the CPU, or give the "
-                      "context a stream (cuda_stream)");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"variable '", tensor.name,
+                   "' lies on the GPU, in the context only; compile the "
+                   "model with --place to have it on the CPU, or give the "
+                   "context a stream (cuda_stream)"});
     void *data = check(tensor, "variable", buffer);
     if (reinterpret_cast<uintptr_t>(data) % TINH_BUFFER_ALIGNMENT != 0)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  std::string("the memory of variable '") + tensor.name +
-                      "' on the GPU is not aligned to " +
-                      std::to_string(TINH_BUFFER_ALIGNMENT) + " bytes");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"the memory of variable '", tensor.name,
+                   "' on the GPU is not aligned to ", TINH_BUFFER_ALIGNMENT,
+                   " bytes"});
     return data;
   }
 
@@ -385,7 +383,7 @@ tinh_status_t tinh_future_wait(tinh_future_t *future) {
     require(future, "future");
     tinh_status_t status = future->future->wait();
     if (status != TINH_OK)
-      throw Error(status, future->future->message());
+      throw_error(status, {future->future->message()});
   });
 }
 
@@ -432,10 +430,10 @@ tinh_status_t tinh_future_settle(tinh_future_t *future, tinh_status_t status,
     // Who waits for it may give up the handle meanwhile.
     std::shared_ptr<Future> settled = future->future;
     if (!settled->is_user_event())
-      throw Error(TINH_INVALID_ARGUMENT,
-                  "only a future from tinh_future_create can be settled");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"only a future from tinh_future_create can be settled"});
     if (!settled->settle(status, message ? message : ""))
-      throw Error(TINH_ALREADY_STARTED, "the future is settled already");
+      throw_error(TINH_ALREADY_STARTED, {"the future is settled already"});
   });
 }
 

@@ -24,10 +24,9 @@ static int64_t used_extent(const tinh_tensor_info_t &info, uint32_t d,
   if (number < 0)
     return info.dims[d];
   auto fail = [&](const std::string &what) {
-    throw Error(TINH_INVALID_ARGUMENT,
-                std::string("output '") + info.name + "': dimension " +
-                    std::to_string(d) + " has its size from output " +
-                    std::to_string(number) + ", " + what);
+    throw_error(TINH_INVALID_ARGUMENT,
+                {"output '", info.name, "': dimension ", d,
+                 " has its size from output ", number, ", ", what});
   };
   if (static_cast<uint32_t>(number) >= num_outputs)
     fail("but there are " + std::to_string(num_outputs));
@@ -85,7 +84,7 @@ tinh_status_t tinh_output_trim(const tinh_tensor_info_t *info,
     check_buffer(*info, "output", *output);
     int64_t used[TINH_MAX_RANK];
     if (info->rank > TINH_MAX_RANK)
-      throw Error(TINH_INVALID_ARGUMENT, "an output has no such rank");
+      throw_error(TINH_INVALID_ARGUMENT, {"an output has no such rank"});
     for (uint32_t d = 0; d < info->rank; ++d)
       used[d] = used_extent(*info, d, outputs, num_outputs);
     trim(static_cast<char *>(output->data), tinh_dtype_size(info->dtype),

@@ -28,10 +28,9 @@ tinh_status_t tinh_context_step_profile(tinh_context_t *context,
     require(out_profile, "out_profile");
     auto profile = context->executor->profile(function);
     if (step >= profile->steps().size())
-      throw Error(TINH_INVALID_ARGUMENT,
-                  "there is no step " + std::to_string(step) +
-                      "; the function has " +
-                      std::to_string(profile->steps().size()));
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"there is no step ", step, "; the function has ",
+                   profile->steps().size()});
     *out_profile = profile->steps()[step];
   });
 }
@@ -44,10 +43,9 @@ tinh_status_t tinh_context_step_span(tinh_context_t *context, uint32_t function,
     require(out_span, "out_span");
     auto profile = context->executor->profile(function);
     if (span >= profile->spans().size())
-      throw Error(TINH_INVALID_ARGUMENT,
-                  "there is no span " + std::to_string(span) +
-                      "; the run has " +
-                      std::to_string(profile->spans().size()));
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"there is no span ", span, "; the run has ",
+                   profile->spans().size()});
     *out_span = profile->spans()[span];
   });
 }

@@ -30,10 +30,8 @@ static tinh_safetensors_tensor_t describe(const TensorFile &file,
 template <typename Items>
 static const auto &item(const Items &items, uint32_t index, const char *kind) {
   if (index >= items.size())
-    throw Error(TINH_INVALID_ARGUMENT, std::string("there is no ") + kind +
-                                           ' ' + std::to_string(index) +
-                                           "; the file has " +
-                                           std::to_string(items.size()));
+    throw_error(TINH_INVALID_ARGUMENT, {"there is no ", kind, " ", index,
+                                        "; the file has ", items.size()});
   return items[index];
 }
 
@@ -89,8 +87,7 @@ tinh_status_t tinh_safetensors_find(const tinh_safetensors_t *file,
     require(out_tensor, "out_tensor");
     const TensorFile::Tensor *tensor = file->file.find(name);
     if (!tensor)
-      throw Error(TINH_NOT_FOUND,
-                  std::string("the file has no tensor '") + name + "'");
+      throw_error(TINH_NOT_FOUND, {"the file has no tensor '", name, "'"});
     *out_tensor = describe(file->file, *tensor);
   });
 }
@@ -104,8 +101,7 @@ tinh_status_t tinh_safetensors_find_metadata(const tinh_safetensors_t *file,
     require(out_value, "out_value");
     const std::string *value = file->file.find_metadata(key);
     if (!value)
-      throw Error(TINH_NOT_FOUND,
-                  std::string("the file's metadata has no '") + key + "'");
+      throw_error(TINH_NOT_FOUND, {"the file's metadata has no '", key, "'"});
     *out_value = value->c_str();
   });
 }
@@ -152,7 +148,7 @@ tinh_status_t tinh_safetensors_header(const tinh_safetensors_tensor_t *tensors,
     if (capacity)
       require(buffer, "buffer");
     if (alignment == 0)
-      throw Error(TINH_INVALID_ARGUMENT, "the alignment must be at least 1");
+      throw_error(TINH_INVALID_ARGUMENT, {"the alignment must be at least 1"});
     TensorsToWrite wanted(tensors, num_tensors);
     MetadataToWrite texts(metadata, num_metadata);
     check_what_to_write(wanted, texts);

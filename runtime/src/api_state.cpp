@@ -30,8 +30,7 @@ tinh_status_t tinh_module_find_variable(const tinh_module_t *module,
         *out_variable = i;
         return;
       }
-    throw Error(TINH_NOT_FOUND,
-                std::string("the module has no variable '") + name + "'");
+    throw_error(TINH_NOT_FOUND, {"the module has no variable '", name, "'"});
   });
 }
 

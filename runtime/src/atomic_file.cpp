@@ -28,8 +28,8 @@ namespace tinh::runtime {
 static constexpr size_t kMaxWrite = size_t(1) << 30;
 
 void AtomicFile::fail(int error) const {
-  throw Error(TINH_IO_ERROR,
-              "cannot write '" + path + "': " + errno_text(error));
+  throw_error(TINH_IO_ERROR,
+              {"cannot write '", path, "': ", errno_text(error)});
 }
 
 /// A name that no other file has: of this process and this call.
@@ -72,8 +72,8 @@ AtomicFile::AtomicFile(std::string wanted)
     fail(ELOOP);
   struct stat status;
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-    throw Error(TINH_IO_ERROR,
-                "cannot write '" + path + "': it is not a regular file");
+    throw_error(TINH_IO_ERROR,
+                {"cannot write '", path, "': it is not a regular file"});
   file = open_unnamed(folder_to_open(target), 0666);
   if (file < 0 && !open_named())
     fail(errno);

@@ -86,7 +86,7 @@ void NumericsCheck::before(const Step &step) {
 
 void NumericsCheck::after(const Step &step) const {
   if (std::optional<Finding> result = find(step, /*written=*/true))
-    throw Error(TINH_NOT_FINITE, message(step, *result));
+    throw_error(TINH_NOT_FINITE, {message(step, *result)});
 }
 
 /// "result 0, the output 'loss', f32 []"

@@ -34,11 +34,11 @@ static ChosenDevice choose_gpu(const std::shared_ptr<const Module> &module,
   } catch (const Error &error) {
     if (or_cpu && is_missing(error.status()))
       return {Module::without_gpu(module), nullptr, error.what()};
-    throw Error(error.status(), name_of(*module) +
-                                    (error.status() == TINH_NO_DEVICE
-                                         ? " needs an NVIDIA GPU: "
-                                         : " cannot be loaded on the GPU: ") +
-                                    error.what());
+    throw_error(error.status(), {name_of(*module),
+                                 (error.status() == TINH_NO_DEVICE
+                                      ? " needs an NVIDIA GPU: "
+                                      : " cannot be loaded on the GPU: "),
+                                 error.what()});
   }
 }
 
@@ -51,27 +51,28 @@ ChosenDevice choose_device(const std::shared_ptr<const Module> &module,
     break;
   case TINH_USE_CPU:
     if (options.cuda_stream)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  "a context on a stream of a GPU's cannot be one on the CPU");
+      throw_error(
+          TINH_INVALID_ARGUMENT,
+          {"a context on a stream of a GPU's cannot be one on the CPU"});
     if (has_gpu_code && !has_others)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  name_of(*module) + " has been compiled for GPUs alone; to "
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {name_of(*module), " has been compiled for GPUs alone; to "
                                      "run it on the CPU, compile it with "
-                                     "--target=cpu,cuda");
+                                     "--target=cpu,cuda"});
     if (has_gpu_code)
       return {Module::without_gpu(module), nullptr, "the CPU was asked for"};
     break;
   case TINH_USE_CUDA:
     if (!has_gpu_code)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  name_of(*module) +
-                      " has no code for GPUs; compile it with --target=cuda or "
-                      "--target=cpu,cuda");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {name_of(*module),
+                   " has no code for GPUs; compile it with --target=cuda or "
+                   "--target=cpu,cuda"});
     break;
   default:
-    throw Error(TINH_INVALID_ARGUMENT,
-                "the device of a context is none of the values of "
-                "tinh_use_device_t");
+    throw_error(TINH_INVALID_ARGUMENT,
+                {"the device of a context is none of the values of "
+                 "tinh_use_device_t"});
   }
   if (!has_gpu_code)
     return {module, nullptr, ""};

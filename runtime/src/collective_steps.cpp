@@ -34,24 +34,22 @@ void require_ranks(const tinh_function_desc_t &function,
     if (step.opcode != TINH_OP_START)
       continue;
     if (!collectives)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  std::string("'") + function.name +
-                      "' computes together with other ranks: its context needs "
-                      "collectives (tinh_context_options_t), as those of MPI "
-                      "in a process that mpirun has started");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"'", function.name,
+                   "' computes together with other ranks: its context needs "
+                   "collectives (tinh_context_options_t), as those of MPI "
+                   "in a process that mpirun has started"});
     if (step.collective->kind == TINH_BROADCAST &&
         step.collective->root >= collectives->num_ranks)
-      throw Error(TINH_INCOMPATIBLE,
-                  std::string("'") + function.name + "' has rank " +
-                      std::to_string(step.collective->root) +
-                      " send to the others, and there are " +
-                      std::to_string(collectives->num_ranks));
+      throw_error(TINH_INCOMPATIBLE,
+                  {"'", function.name, "' has rank ", step.collective->root,
+                   " send to the others, and there are ",
+                   collectives->num_ranks});
     uint32_t wanted = step.collective->num_ranks;
     if (wanted != 0 && wanted != collectives->num_ranks)
-      throw Error(TINH_INCOMPATIBLE,
-                  std::string("'") + function.name + "' was compiled for " +
-                      std::to_string(wanted) + " ranks, and there are " +
-                      std::to_string(collectives->num_ranks));
+      throw_error(TINH_INCOMPATIBLE,
+                  {"'", function.name, "' was compiled for ", wanted,
+                   " ranks, and there are ", collectives->num_ranks});
   }
 }
 

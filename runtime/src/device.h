@@ -34,7 +34,7 @@ const DeviceApi &device_api();
 /// Throws unless a function of the table has succeeded.
 inline void check_device(tinh_status_t status) {
   if (status != TINH_OK)
-    throw Error(status, device_api().last_error());
+    throw_error(status, {device_api().last_error()});
 }
 
 /// Memory of the host or of a device, as the driver knows it.

@@ -50,9 +50,8 @@ static OpenLibrary open_library() {
   if (!is_beside)
     why =
         "it is neither beside '" + own + "' nor where the system looks: " + why;
-  throw Error(TINH_NO_DEVICE, "the runtime's library for GPUs, " +
-                                  std::string(kLibrary) +
-                                  ", cannot be loaded: " + why);
+  throw_error(TINH_NO_DEVICE, {"the runtime's library for GPUs, ", kLibrary,
+                               ", cannot be loaded: ", why});
 }
 
 static const DeviceApi &load_api() {
@@ -61,9 +60,9 @@ static const DeviceApi &load_api() {
       reinterpret_cast<GetDeviceApi *>(dlsym(library.handle, kGetDeviceApi));
   const DeviceApi *api = get ? get(TINH_VERSION) : nullptr;
   if (!api)
-    throw Error(TINH_NO_DEVICE, "'" + library.name +
-                                    "' is not of this runtime's version, " +
-                                    TINH_VERSION);
+    throw_error(TINH_NO_DEVICE,
+                {"'", library.name, "' is not of this runtime's version, ",
+                 TINH_VERSION});
   return *api;
 }
 

@@ -121,8 +121,8 @@ static bool is_row_major(const DLTensor &tensor) {
 static void check_dlpack(const tinh_tensor_info_t &wanted,
                          const DLTensor &tensor) {
   auto fail = [&](const std::string &what) {
-    throw Error(TINH_INVALID_ARGUMENT, std::string("tensor '") + wanted.name +
-                                           "': the DLPack tensor " + what);
+    throw_error(TINH_INVALID_ARGUMENT,
+                {"tensor '", wanted.name, "': the DLPack tensor ", what});
   };
   if (tensor.device.device_type != kDLCPU)
     fail("is on device type " + std::to_string(tensor.device.device_type) +

@@ -40,7 +40,7 @@ static constexpr uint64_t kChecksumPiece = 1u << 16;
 
 [[noreturn]] static void fail(tinh_status_t status, const std::string &path,
                               const std::string &why) {
-  throw Error(status, "cannot load '" + path + "': " + why);
+  throw_error(status, {"cannot load '", path, "': ", why});
 }
 
 [[noreturn]] static void fail_truncated(const std::string &path) {
@@ -113,12 +113,11 @@ static void check_segments(const std::vector<Elf64_Phdr> &headers,
 
 static void check_version(const tinh_note_t &note, const std::string &what) {
   if (note.version != TINH_ARTIFACT_VERSION)
-    throw Error(TINH_INCOMPATIBLE,
-                "cannot load " + what + ": it has artifact version " +
-                    std::to_string(note.version) +
-                    ", and this runtime loads version " +
-                    std::to_string(TINH_ARTIFACT_VERSION) +
-                    "; compile the model again with the matching compiler");
+    throw_error(TINH_INCOMPATIBLE,
+                {"cannot load ", what, ": it has artifact version ",
+                 note.version, ", and this runtime loads version ",
+                 TINH_ARTIFACT_VERSION,
+                 "; compile the model again with the matching compiler"});
 }
 
 void check_compatible(const tinh_note_t &note, const std::string &what) {
@@ -126,11 +125,11 @@ void check_compatible(const tinh_note_t &note, const std::string &what) {
   uint64_t missing =
       note.cpu_features & ~detect_cpu_features(note.cpu_features);
   if (missing)
-    throw Error(TINH_INCOMPATIBLE,
-                "cannot load " + what + ": it was compiled for the CPU '" +
-                    note.cpu + "' and needs " + cpu_feature_names(missing) +
-                    ", which this machine lacks; compile the model again with "
-                    "--cpu=native on this machine or with an older --cpu");
+    throw_error(TINH_INCOMPATIBLE,
+                {"cannot load ", what, ": it was compiled for the CPU '",
+                 note.cpu, "' and needs ", cpu_feature_names(missing),
+                 ", which this machine lacks; compile the model again with "
+                 "--cpu=native on this machine or with an older --cpu"});
 }
 
 /// Adds `size` bytes of `file` at `offset` to a checksum.

@@ -11,6 +11,9 @@
 //===----------------------------------------------------------------------===//
 #include "error.h"
 
+#include "guarded.h"
+
+#include <new>
 #include <system_error>
 
 namespace tinh::runtime {
@@ -25,6 +28,40 @@ tinh_status_t set_last_error(tinh_status_t status,
     last_error.clear();
   }
   return status;
+}
+
+tinh_status_t keep_exception() noexcept {
+  try {
+    throw;
+  } catch (const Error &error) {
+    return set_last_error(error.status(), error.what());
+  } catch (const std::bad_alloc &) {
+    return set_last_error(TINH_OUT_OF_MEMORY, "out of memory");
+  } catch (const std::system_error &error) {
+    return set_last_error(TINH_OUT_OF_MEMORY, error.what());
+  } catch (const std::exception &error) {
+    return set_last_error(TINH_INTERNAL, error.what());
+  }
+}
+
+void Part::append_to(std::string &message) const {
+  if (text)
+    message.append(text, value);
+  else if (is_negative)
+    message += std::to_string(static_cast<int64_t>(value));
+  else
+    message += std::to_string(value);
+}
+
+std::string message_of(std::initializer_list<Part> parts) {
+  std::string message;
+  for (const Part &part : parts)
+    part.append_to(message);
+  return message;
+}
+
+void throw_error(tinh_status_t status, std::initializer_list<Part> parts) {
+  throw Error(status, message_of(parts));
 }
 
 std::string errno_text(int error) {

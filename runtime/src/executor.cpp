@@ -40,16 +40,15 @@ static tinh_context_options_t checked(tinh_context_options_t options) {
   if (options.threads == 0)
     options.threads = available_cpus();
   if (options.threads > kMaxThreads)
-    throw Error(TINH_INVALID_ARGUMENT,
-                "a context has at most " + std::to_string(kMaxThreads) +
-                    " threads, not " + std::to_string(options.threads));
+    throw_error(TINH_INVALID_ARGUMENT, {"a context has at most ", kMaxThreads,
+                                        " threads, not ", options.threads});
   if (options.max_in_flight == 0)
-    throw Error(TINH_INVALID_ARGUMENT, "max_in_flight must be at least 1");
+    throw_error(TINH_INVALID_ARGUMENT, {"max_in_flight must be at least 1"});
   if (options.check_numerics < TINH_CHECK_NOTHING ||
       options.check_numerics > TINH_CHECK_NANS_AND_INFINITIES)
-    throw Error(TINH_INVALID_ARGUMENT,
-                "check_numerics is none of the values of "
-                "tinh_check_numerics_t");
+    throw_error(TINH_INVALID_ARGUMENT,
+                {"check_numerics is none of the values of "
+                 "tinh_check_numerics_t"});
   if (options.cuda_stream)
     options.cuda_device = device_api().stream_device(*options.cuda_stream);
   return options;
@@ -177,7 +176,7 @@ tinh_context_info_t Executor::info() const {
 /// Under the mutex.
 void Executor::require_open() const {
   if (releasing)
-    throw Error(TINH_CANCELLED, "the context is being released");
+    throw_error(TINH_CANCELLED, {"the context is being released"});
 }
 
 bool Executor::has_room() const {
@@ -188,12 +187,12 @@ void Executor::wait_for_room(Lock &lock) {
   require_open();
   if (has_room())
     return;
+  if (options.refuse_when_full && num_state_users)
+    throw_error(TINH_BUSY, {"the context's state is being read or changed"});
   if (options.refuse_when_full)
-    throw Error(TINH_BUSY,
-                num_state_users
-                    ? "the context's state is being read or changed"
-                    : std::to_string(num_in_flight) +
-                          " runs are in flight, as many as the context allows");
+    throw_error(
+        TINH_BUSY,
+        {num_in_flight, " runs are in flight, as many as the context allows"});
   lock.unlock();
   Future::prepare_to_wait("submitting to a full context");
   lock.lock();
@@ -285,8 +284,8 @@ void Executor::cancel(Run &run) {
   {
     Lock lock(mutex);
     if (run.state != Run::State::queued)
-      throw Error(TINH_ALREADY_STARTED,
-                  "the run has started and cannot be cancelled any more");
+      throw_error(TINH_ALREADY_STARTED,
+                  {"the run has started and cannot be cancelled any more"});
     remove(run);
   }
   complete(run, TINH_CANCELLED, "the run was cancelled");
@@ -325,7 +324,7 @@ void Executor::run_now(uint32_t function, Arguments arguments) {
     std::shared_ptr<Run> run = submit(function, std::move(arguments), {});
     tinh_status_t status = run->Future::wait(); // Also in callbacks.
     if (status != TINH_OK)
-      throw Error(status, run->message());
+      throw_error(status, {run->message()});
     return;
   }
   programs[function].require_ranks(options.collectives);
@@ -357,7 +356,7 @@ void Executor::run_now(uint32_t function, Arguments arguments) {
   release_place(run);
   lock.unlock();
   if (run.status != TINH_OK)
-    throw Error(run.status, run.why);
+    throw_error(run.status, {run.why});
 }
 
 void Executor::wait_all() {

@@ -57,13 +57,12 @@ void Executor::check_memory(uint32_t function,
     return;
   auto [argument, step] = *wrong;
   bool is_input = argument < program.function().num_inputs;
-  throw Error(TINH_INVALID_ARGUMENT,
-              std::string(is_input ? "input '" : "output '") +
-                  program.tensor(argument).name + "' of '" +
-                  program.function().name + "' lies in GPU memory, but step " +
-                  std::to_string(step) + ", which the CPU does, " +
-                  (is_input ? "reads" : "writes") +
-                  " it; give memory of the host");
+  throw_error(TINH_INVALID_ARGUMENT,
+              {is_input ? "input '" : "output '", program.tensor(argument).name,
+               "' of '", program.function().name,
+               "' lies in GPU memory, but step ", step,
+               ", which the CPU does, ", (is_input ? "reads" : "writes"),
+               " it; give memory of the host"});
 }
 
 void Executor::execute_with_device(Run &run) {
@@ -165,9 +164,9 @@ void Executor::complete_on_device(Run &run) {
 double Executor::cuda_time() const {
   double time = last_cuda_time;
   if (time < 0)
-    throw Error(TINH_INVALID_ARGUMENT,
-                "no run of the context has been measured on a GPU; set "
-                "measure_cuda, and cuda_stream to NULL, and run");
+    throw_error(TINH_INVALID_ARGUMENT,
+                {"no run of the context has been measured on a GPU; set "
+                 "measure_cuda, and cuda_stream to NULL, and run"});
   return time;
 }
 

@@ -16,9 +16,9 @@ namespace tinh::runtime {
 
 void Executor::require_measured() const {
   if (!options.measure_steps)
-    throw Error(TINH_INVALID_ARGUMENT,
-                "the context measures no steps; set measure_steps in its "
-                "options");
+    throw_error(TINH_INVALID_ARGUMENT,
+                {"the context measures no steps; set measure_steps in its "
+                 "options"});
 }
 
 std::shared_ptr<const Profile> Executor::profile(uint32_t function) {

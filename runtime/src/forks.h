@@ -30,9 +30,10 @@ public:
   /// Throws INVALID_ARGUMENT unless it is.
   void require() const {
     if (!is_here())
-      throw Error(TINH_INVALID_ARGUMENT,
-                  "the context belongs to the process that this one was forked "
-                  "from, where its threads are; create one here");
+      throw_error(
+          TINH_INVALID_ARGUMENT,
+          {"the context belongs to the process that this one was forked "
+           "from, where its threads are; create one here"});
   }
 
 private:

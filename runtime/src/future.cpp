@@ -73,16 +73,15 @@ void Future::call_due() {
 void Future::prepare_to_wait(const char *what) {
   call_due();
   if (caller.context)
-    throw Error(TINH_BUSY, std::string(what) +
-                               " would block a callback of a run, whose "
-                               "thread other runs may need");
+    throw_error(TINH_BUSY, {what, " would block a callback of a run, whose "
+                                  "thread other runs may need"});
 }
 
 void Future::prepare_to_run(const void *context) {
   call_due();
   if (caller.context == context)
-    throw Error(TINH_BUSY, "a run would block a callback of a run of the same "
-                           "context, whose thread it may need");
+    throw_error(TINH_BUSY, {"a run would block a callback of a run of the same "
+                            "context, whose thread it may need"});
 }
 
 tinh_status_t Future::wait() {
@@ -140,8 +139,8 @@ bool Future::settle(tinh_status_t new_status, std::string message) {
 }
 
 void Future::cancel() {
-  throw Error(TINH_INVALID_ARGUMENT,
-              "this future is no run; complete it with tinh_future_settle");
+  throw_error(TINH_INVALID_ARGUMENT,
+              {"this future is no run; complete it with tinh_future_settle"});
 }
 
 } // namespace tinh::runtime

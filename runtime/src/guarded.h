@@ -14,31 +14,25 @@
 
 #include "error.h"
 
-#include <new>
-#include <system_error>
-
 namespace tinh::runtime {
+
+/// Where an exception is handled: keeps it as the calling thread's last error.
+tinh_status_t keep_exception() noexcept;
 
 /// Runs `body`; what it throws becomes the status and the last error.
 template <typename Body> tinh_status_t guarded(Body &&body) noexcept {
   try {
     body();
     return TINH_OK;
-  } catch (const Error &error) {
-    return set_last_error(error.status(), error.what());
-  } catch (const std::bad_alloc &) {
-    return set_last_error(TINH_OUT_OF_MEMORY, "out of memory");
-  } catch (const std::system_error &error) {
-    return set_last_error(TINH_OUT_OF_MEMORY, error.what());
-  } catch (const std::exception &error) {
-    return set_last_error(TINH_INTERNAL, error.what());
+  } catch (...) {
+    return keep_exception();
   }
 }
 
 /// Throws INVALID_ARGUMENT if `pointer` is null.
 inline void require(const void *pointer, const char *name) {
   if (!pointer)
-    throw Error(TINH_INVALID_ARGUMENT, std::string(name) + " is NULL");
+    throw_error(TINH_INVALID_ARGUMENT, {name, " is NULL"});
 }
 
 } // namespace tinh::runtime

@@ -40,12 +40,10 @@ File::File(const std::string &path, const char *what)
   if (opened)
     close(descriptor);
   if (opened)
-    throw Error(TINH_INVALID_ARTIFACT, std::string("cannot load ") + what +
-                                           " '" + path +
-                                           "': it is not a regular file");
-  throw Error(error == ENOENT ? TINH_NOT_FOUND : TINH_IO_ERROR,
-              std::string("cannot open ") + what + " '" + path +
-                  "': " + errno_text(error));
+    throw_error(TINH_INVALID_ARTIFACT, {"cannot load ", what, " '", path,
+                                        "': it is not a regular file"});
+  throw_error(error == ENOENT ? TINH_NOT_FOUND : TINH_IO_ERROR,
+              {"cannot open ", what, " '", path, "': ", errno_text(error)});
 }
 
 File::~File() {
@@ -86,8 +84,8 @@ MappedMemory MappedMemory::anonymous(uint64_t size, const std::string &what) {
                    : mmap(nullptr, size + slack, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED)
-    throw Error(TINH_OUT_OF_MEMORY, "cannot allocate " + std::to_string(size) +
-                                        " bytes for " + what);
+    throw_error(TINH_OUT_OF_MEMORY,
+                {"cannot allocate ", size, " bytes for ", what});
   memory.base = base;
   memory.length = size + slack;
   memory.start = static_cast<char *>(base);
@@ -109,8 +107,8 @@ MappedMemory MappedMemory::of_file(const File &file, uint64_t offset,
   void *base = mmap(nullptr, size + lead, PROT_READ, MAP_SHARED, file.fd(),
                     static_cast<off_t>(offset - lead));
   if (base == MAP_FAILED)
-    throw Error(TINH_IO_ERROR,
-                "cannot map '" + path + "': " + errno_text(errno));
+    throw_error(TINH_IO_ERROR,
+                {"cannot map '", path, "': ", errno_text(errno)});
   madvise(base, size + lead, MADV_HUGEPAGE); // It is advice.
   memory.base = base;
   memory.length = size + lead;

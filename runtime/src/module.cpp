@@ -40,8 +40,8 @@ static std::string companion_path(const std::string &artifact,
                                   const tinh_note_t &note) {
   std::string name = note.weights_file;
   if (name.empty() || name.find('/') != std::string::npos)
-    throw Error(TINH_INVALID_ARTIFACT,
-                "cannot load '" + artifact + "': its Tinh note is damaged");
+    throw_error(TINH_INVALID_ARTIFACT,
+                {"cannot load '", artifact, "': its Tinh note is damaged"});
   size_t slash = artifact.rfind('/');
   return slash == std::string::npos ? name
                                     : artifact.substr(0, slash + 1) + name;
@@ -53,9 +53,9 @@ static MappedMemory map_companion(const std::string &what,
                                   const std::string &path,
                                   const tinh_note_t &note) {
   auto fail = [&](const std::string &why) {
-    throw Error(TINH_INVALID_ARTIFACT, "cannot load " + what +
-                                           ": its weights file '" + path +
-                                           "' " + why);
+    throw_error(
+        TINH_INVALID_ARTIFACT,
+        {"cannot load ", what, ": its weights file '", path, "' ", why});
   };
   std::optional<TensorFile> file;
   try {
@@ -93,23 +93,23 @@ Module::Module(const std::string &path) {
       path.find('/') == std::string::npos ? "./" + path : path;
   library.reset(dlopen(file_name.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library)
-    throw Error(TINH_INVALID_ARTIFACT,
-                "cannot load '" + path + "': " + dlerror());
+    throw_error(TINH_INVALID_ARTIFACT,
+                {"cannot load '", path, "': ", dlerror()});
   // Of a path that is loaded already, dlopen does not look at the file again.
   if (notes_of(library.get()) != notes_of(file, path))
-    throw Error(TINH_INVALID_ARTIFACT,
-                "cannot load '" + path +
-                    "': another artifact was loaded from this path, and is "
-                    "still in use; release its module first, or give the new "
-                    "one another path");
+    throw_error(TINH_INVALID_ARTIFACT,
+                {"cannot load '", path,
+                 "': another artifact was loaded from this path, and is "
+                 "still in use; release its module first, or give the new "
+                 "one another path"});
   descriptor = static_cast<const tinh_artifact_t *>(
       dlsym(library.get(), TINH_ARTIFACT_SYMBOL));
   if (!descriptor || descriptor->version != TINH_ARTIFACT_VERSION ||
       descriptor->weights_size != note.weights_size ||
       !valid_artifact(*descriptor))
-    throw Error(TINH_INVALID_ARTIFACT,
-                "cannot load '" + path + "': its description '" +
-                    TINH_ARTIFACT_SYMBOL + "' is missing or damaged");
+    throw_error(TINH_INVALID_ARTIFACT,
+                {"cannot load '", path, "': its description '",
+                 TINH_ARTIFACT_SYMBOL, "' is missing or damaged"});
 }
 
 Module::Module(const tinh_model_t &model, const char *weights_path)
@@ -119,9 +119,9 @@ Module::Module(const tinh_model_t &model, const char *weights_path)
   if (descriptor->version != TINH_ARTIFACT_VERSION ||
       descriptor->weights_size != note.weights_size ||
       !valid_artifact(*descriptor))
-    throw Error(TINH_INVALID_ARTIFACT,
-                "cannot load a model that is linked into the program: its "
-                "description is damaged");
+    throw_error(TINH_INVALID_ARTIFACT,
+                {"cannot load a model that is linked into the program: its "
+                 "description is damaged"});
   if (note.weights_embedded || note.weights_size == 0) {
     weights_place = "the program";
     // They are only read.
@@ -131,10 +131,10 @@ Module::Module(const tinh_model_t &model, const char *weights_path)
   std::string what =
       std::string("the model '") + descriptor->model + "' in the program";
   if (!weights_path)
-    throw Error(TINH_INVALID_ARGUMENT,
-                "cannot load " + what +
-                    ": its weights are external; give the path of '" +
-                    note.weights_file + "'");
+    throw_error(TINH_INVALID_ARGUMENT,
+                {"cannot load ", what,
+                 ": its weights are external; give the path of '",
+                 note.weights_file, "'"});
   weights_place = weights_path;
   mapped_weights = map_companion(what, weights_path, note);
   weights_data = mapped_weights.data();
@@ -153,17 +153,17 @@ Module::without_gpu(const std::shared_ptr<const Module> &module) {
 
 void Module::verify_weights() const {
   if (!has_digest)
-    throw Error(TINH_INVALID_ARGUMENT,
-                "the module has weights that were loaded from a file, of which "
-                "no digest is known; verify those of the artifact");
+    throw_error(
+        TINH_INVALID_ARGUMENT,
+        {"the module has weights that were loaded from a file, of which "
+         "no digest is known; verify those of the artifact"});
   std::array<uint8_t, 16> found = blake3(weights_data, note.weights_size);
   if (!std::ranges::equal(found, note.weights_digest))
-    throw Error(TINH_INVALID_ARTIFACT,
-                "the weights in '" + weights_place +
-                    "' have changed since they were written: their digest is " +
-                    hexadecimal(found) + ", not " +
-                    hexadecimal(note.weights_digest) +
-                    "; copy the file or compile the model again");
+    throw_error(TINH_INVALID_ARTIFACT,
+                {"the weights in '", weights_place,
+                 "' have changed since they were written: their digest is ",
+                 hexadecimal(found), ", not ", hexadecimal(note.weights_digest),
+                 "; copy the file or compile the model again"});
 }
 
 void Module::Close::operator()(void *handle) const { dlclose(handle); }
@@ -173,10 +173,8 @@ template <typename Item>
 static const Item &item(const Item *items, uint32_t count, uint32_t index,
                         const char *kind) {
   if (index >= count)
-    throw Error(TINH_INVALID_ARGUMENT, std::string("there is no ") + kind +
-                                           ' ' + std::to_string(index) +
-                                           "; the module has " +
-                                           std::to_string(count));
+    throw_error(TINH_INVALID_ARGUMENT,
+                {"there is no ", kind, " ", index, "; the module has ", count});
   return items[index];
 }
 

@@ -36,8 +36,8 @@ public:
 private:
   void add(const std::string &path, const tinh_tensor_desc_t &parameter) {
     auto fail = [&](const std::string &why) {
-      throw Error(TINH_INVALID_FILE,
-                  "cannot load weights from '" + path + "': " + why);
+      throw_error(TINH_INVALID_FILE,
+                  {"cannot load weights from '", path, "': ", why});
     };
     const TensorFile::Tensor *found = file.find(parameter.name);
     if (!found)
@@ -72,10 +72,10 @@ Module::Module(const std::shared_ptr<const Module> &other,
     : note(other->note), loaded_by(other), has_digest(false),
       descriptor(other->descriptor) {
   if (!descriptor->init)
-    throw Error(TINH_INVALID_ARTIFACT,
-                std::string("the model '") + descriptor->model +
-                    "' takes no other weights; compile it with "
-                    "--loadable-weights");
+    throw_error(TINH_INVALID_ARTIFACT,
+                {"the model '", descriptor->model,
+                 "' takes no other weights; compile it with "
+                 "--loadable-weights"});
   Parameters parameters(path, *descriptor->init);
   mapped_weights =
       MappedMemory::anonymous(descriptor->weights_size, "the weights");

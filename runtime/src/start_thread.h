@@ -22,10 +22,10 @@ std::thread start_thread(const std::string &what, Arguments &&...arguments) {
   try {
     return std::thread(std::forward<Arguments>(arguments)...);
   } catch (const std::system_error &error) {
-    throw Error(TINH_OUT_OF_MEMORY,
-                "cannot start " + what + ": " + error.code().message() +
-                    "; use fewer threads, or raise the system's limits on them "
-                    "(ulimit -u, pids.max of the cgroup)");
+    throw_error(TINH_OUT_OF_MEMORY,
+                {"cannot start ", what, ": ", error.code().message(),
+                 "; use fewer threads, or raise the system's limits on them "
+                 "(ulimit -u, pids.max of the cgroup)"});
   }
 }
 

@@ -55,9 +55,10 @@ char *State::variable(uint32_t index) {
 
 void State::reset() {
   if (is_given)
-    throw Error(TINH_INVALID_ARGUMENT,
-                "the context is on a stream of the program's and has no state: "
-                "give each run the memory of all variables");
+    throw_error(
+        TINH_INVALID_ARGUMENT,
+        {"the context is on a stream of the program's and has no state: "
+         "give each run the memory of all variables"});
   const tinh_artifact_t &artifact = module.artifact();
   for (uint32_t i = 0; i < artifact.num_variables; ++i) {
     const tinh_variable_desc_t &variable = artifact.variables[i];
@@ -162,9 +163,9 @@ void State::load(const std::string &path) {
   TensorFile file(path);
   const tinh_artifact_t &artifact = module.artifact();
   if (std::string problems = compare(file, artifact); !problems.empty())
-    throw Error(TINH_INVALID_FILE, "cannot load the state from '" + path +
-                                       "': it is the state of another model" +
-                                       problems);
+    throw_error(TINH_INVALID_FILE,
+                {"cannot load the state from '", path,
+                 "': it is the state of another model", problems});
   for (uint32_t i = 0; i < artifact.num_variables; ++i) {
     const tinh_variable_desc_t &variable = artifact.variables[i];
     const TensorFile::Tensor &tensor = *file.find(variable.name);

@@ -42,8 +42,7 @@ std::string type_text(uint32_t dtype, const int64_t *dims, size_t rank) {
 void check_buffer(const tinh_tensor_info_t &tensor, const char *kind,
                   const tinh_buffer_t &buffer) {
   auto fail = [&](const std::string &what) {
-    throw Error(TINH_INVALID_ARGUMENT,
-                std::string(kind) + " '" + tensor.name + "'" + what);
+    throw_error(TINH_INVALID_ARGUMENT, {kind, " '", tensor.name, "'", what});
   };
   if (buffer.size != tensor.size)
     fail(" has " + std::to_string(tensor.size) + " bytes, but its buffer has " +

@@ -25,7 +25,7 @@ static constexpr uint64_t kLengthSize = 8;
 TensorFile::TensorFile(const std::string &path, const char *what) {
   File file(path, what);
   auto fail = [&](const std::string &why) {
-    throw Error(TINH_INVALID_FILE, "cannot read '" + path + "': " + why);
+    throw_error(TINH_INVALID_FILE, {"cannot read '", path, "': ", why});
   };
   if (file.size() < kLengthSize)
     fail("not a safetensors file: it has " + std::to_string(file.size()) +

@@ -255,12 +255,11 @@ static std::string members_of(MetadataToWrite metadata) {
   std::unordered_set<std::string> keys;
   for (const auto &[key, value] : metadata) {
     if (!key || !value)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  std::string(key ? "a value" : "a key") +
-                      " of the metadata is NULL");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {key ? "a value" : "a key", " of the metadata is NULL"});
     if (!keys.insert(key).second)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  std::string("the metadata has the key '") + key + "' twice");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"the metadata has the key '", key, "' twice"});
     text +=
         (text.empty() ? "" : ",") + json_string(key) + ':' + json_string(value);
   }
@@ -280,14 +279,14 @@ std::string make_tensors_header(TensorsToWrite tensors,
     auto row = std::find_if(std::begin(kDtypes), std::end(kDtypes),
                             [&](auto &row) { return type.dtype == row.dtype; });
     if (row == std::end(kDtypes))
-      throw Error(TINH_INVALID_ARGUMENT,
-                  std::string("tensor '") + type.name + "' has no known dtype");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"tensor '", type.name, "' has no known dtype"});
     if (type.name == std::string(kMetadataKey) ||
         !names.insert(type.name).second)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  std::string("no two tensors, and none but the metadata, may "
-                              "have the name '") +
-                      type.name + "'");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"no two tensors, and none but the metadata, may "
+                   "have the name '",
+                   type.name, "'"});
     text += (text.size() > 1 ? "," : "") + json_string(type.name) +
             ":{\"dtype\":\"" + row->name +
             "\",\"shape\":" + text_of({type.dims, type.dims + type.rank}) +

@@ -16,8 +16,7 @@
 namespace tinh::runtime {
 
 void JsonReader::fail() const {
-  throw Error(TINH_INVALID_FILE,
-              "malformed header at byte " + std::to_string(offset + at));
+  throw_error(TINH_INVALID_FILE, {"malformed header at byte ", offset + at});
 }
 
 bool JsonReader::take(char expected) {
@@ -236,8 +235,8 @@ std::string json_string(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     size_t length = utf8_length(text.substr(at));
     if (length == 0)
-      throw Error(TINH_INVALID_ARGUMENT,
-                  "the text '" + std::string(text) + "' is not UTF-8");
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"the text '", text, "' is not UTF-8"});
     char c = text[at];
     if (size_t which = kEscaped.find(c); which < kEscaped.find('/')) {
       out.append({'\\', kEscapes[which]});

@@ -41,8 +41,8 @@ static void write_stream(const std::string &path, const std::string &text) {
     error = errno;
   }
   if (!written)
-    throw Error(TINH_IO_ERROR,
-                "cannot write '" + path + "': " + errno_text(error));
+    throw_error(TINH_IO_ERROR,
+                {"cannot write '", path, "': ", errno_text(error)});
 }
 
 Trace::Trace(std::string path, uint32_t num_workers)
@@ -53,8 +53,8 @@ Trace::Trace(std::string path, uint32_t num_workers)
   if (!is_stream(this->path))
     AtomicFile(this->path);
   else if (access(this->path.c_str(), W_OK) != 0)
-    throw Error(TINH_IO_ERROR,
-                "cannot write '" + this->path + "': " + errno_text(errno));
+    throw_error(TINH_IO_ERROR,
+                {"cannot write '", this->path, "': ", errno_text(errno)});
 }
 
 void Trace::drop(Track &track, uint64_t run, uint64_t count) {

@@ -1,5 +1,6 @@
 """The packages as they are installed: tools, and the runtime alone."""
 
+import ctypes
 import json
 import pathlib
 import subprocess
@@ -94,6 +95,12 @@ class PackagesTest(unittest.TestCase):
         np.testing.assert_allclose(json.loads(y), expected, rtol=1e-5)
         self.assertIn("expected shape [4, 8], found [1, 8]", shape)
         self.assertEqual(status, "TINH_INVALID_ARTIFACT")
+
+    def test_the_library_for_gpus_lies_beside(self):
+        folder = pathlib.Path(tinh.__file__).parent.parent
+        for package in ("tinh", "tinh_runtime"):
+            (library,) = (folder / package).glob("libtinh_cuda.so.*")
+            self.assertFalse(ctypes.CDLL(str(library)).tinh_device_api(b"0.0"))
 
     def test_both_in_one_process(self):
         import tinh_runtime

@@ -18,19 +18,6 @@
 
 namespace tinh::runtime {
 
-/// The library's own, as its errors are.
-static thread_local std::string last_message;
-
-tinh_status_t set_last_error(tinh_status_t status,
-                             const char *message) noexcept {
-  try {
-    last_message = message;
-  } catch (...) {
-    last_message.clear();
-  }
-  return status;
-}
-
 struct DeviceApi::Module {
   std::shared_ptr<const cuda::LoadedModule> loaded;
 };
@@ -183,7 +170,7 @@ tinh_status_t marks_elapsed(tinh_cuda_mark_t *from, tinh_cuda_mark_t *to,
 
 /// The life of a device, in the order of the header.
 const Api kApi = {
-    .last_error = [] { return last_message.c_str(); },
+    .last_error = tinh_last_error,
 
     .count =
         [](uint32_t *out_count) {
