@@ -95,12 +95,11 @@ tinh_status_t tinh_module_find_function(const tinh_module_t *module,
     const tinh_artifact_t &artifact = module->module->artifact();
     std::string known;
     for (uint32_t i = 0; i < artifact.num_functions; ++i) {
-      if (std::string(artifact.functions[i].name) == name) {
+      if (std::string_view(artifact.functions[i].name) == name) {
         *out_function = i;
         return;
       }
-      known +=
-          (i ? ", '" : "'") + std::string(artifact.functions[i].name) + "'";
+      known += message_of({i ? ", '" : "'", artifact.functions[i].name, "'"});
     }
     throw_error(TINH_NOT_FOUND,
                 {"the module has no function '", name, "'; it has ", known});

@@ -29,14 +29,13 @@ static int64_t used_extent(const tinh_tensor_info_t &info, uint32_t d,
                  " has its size from output ", number, ", ", what});
   };
   if (static_cast<uint32_t>(number) >= num_outputs)
-    fail("but there are " + std::to_string(num_outputs));
+    fail(message_of({"but there are ", num_outputs}));
   int64_t size = 0;
   if (!outputs[number].data || outputs[number].size != sizeof size)
     fail("which is not the buffer of one int64_t");
   std::memcpy(&size, outputs[number].data, sizeof size);
   if (size < 0 || size > info.dims[d])
-    fail("which is " + std::to_string(size) + ", not from 0 to " +
-         std::to_string(info.dims[d]));
+    fail(message_of({"which is ", size, ", not from 0 to ", info.dims[d]}));
   return size;
 }
 

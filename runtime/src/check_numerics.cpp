@@ -100,15 +100,15 @@ std::string NumericsCheck::describe(const Step &step, uint32_t operand) const {
   const tinh_buffer_ref_t &buffer = desc.buffers[operand];
   const tinh_tensor_desc_t *tensor = tensor_of(step.function, buffer);
   std::string text =
-      (type.written ? "result " : "operand ") + std::to_string(number);
+      message_of({type.written ? "result " : "operand ", number});
   if (buffer.space == TINH_SPACE_WEIGHTS)
     text += ", a constant";
   else if (tensor)
-    text += std::string(", the ") +
-            (tensor->variable != TINH_NOT_VARIABLE ? "variable"
-             : buffer.space == TINH_SPACE_INPUT    ? "input"
-                                                   : "output") +
-            " '" + tensor->name + "'";
+    text += message_of({", the ",
+                        tensor->variable != TINH_NOT_VARIABLE ? "variable"
+                        : buffer.space == TINH_SPACE_INPUT    ? "input"
+                                                              : "output",
+                        " '", tensor->name, "'"});
   text += ", ";
   if (const tinh_variable_desc_t *variable = stored_apart(step, operand))
     return text + type_text(variable->dtype, variable->dims, variable->rank);
@@ -118,22 +118,19 @@ std::string NumericsCheck::describe(const Step &step, uint32_t operand) const {
 std::string NumericsCheck::message(const Step &step,
                                    const Finding &result) const {
   const tinh_step_t &desc = step.function.steps[step.number];
-  std::string text = std::string(step.function.name) + ": step " +
-                     std::to_string(step.number) + " of " +
-                     std::to_string(step.function.num_steps);
+  std::string text = message_of({step.function.name, ": step ", step.number,
+                                 " of ", step.function.num_steps});
   for (size_t i = 0; i < step.iterations.size(); ++i)
-    text.append(i ? ", " : ", iteration ")
-        .append(std::to_string(step.iterations[i]));
-  text += std::string(": kernel '") + artifact.kernels[desc.kernel].name + "'" +
-          of_nodes(desc);
-  text += " gave " + result.numbers.text() + " of its " +
-          describe(step, result.operand);
+    text += message_of({i ? ", " : ", iteration ", step.iterations[i]});
+  text += message_of({": kernel '", artifact.kernels[desc.kernel].name, "'",
+                      of_nodes(desc), " gave ", result.numbers.text(),
+                      " of its ", describe(step, result.operand)});
   if (!read)
     return text + (wanted == TINH_CHECK_NANS
                        ? "; nothing that it had read was NaN"
                        : "; all that it had read was finite");
-  return text + "; it had read " + read->numbers.text() + " of its " +
-         describe(step, read->operand);
+  return message_of({text, "; it had read ", read->numbers.text(), " of its ",
+                     describe(step, read->operand)});
 }
 
 } // namespace tinh::runtime

@@ -92,9 +92,8 @@ static bool has_elements(const DLDataType &type, tinh_dtype_t dtype) {
 static std::string type_text(const DLDataType &type) {
   if (std::optional<tinh_dtype_t> dtype = dtype_of(type))
     return tinh_dtype_name(*dtype);
-  return "type code " + std::to_string(type.code) + " of " +
-         std::to_string(type.bits) + " bits, " + std::to_string(type.lanes) +
-         " lanes";
+  return message_of({"type code ", type.code, " of ", type.bits, " bits, ",
+                     type.lanes, " lanes"});
 }
 
 static std::string shape_text(const int64_t *dims, int64_t rank) {
@@ -125,18 +124,21 @@ static void check_dlpack(const tinh_tensor_info_t &wanted,
                 {"tensor '", wanted.name, "': the DLPack tensor ", what});
   };
   if (tensor.device.device_type != kDLCPU)
-    fail("is on device type " + std::to_string(tensor.device.device_type) +
-         ", not in CPU memory (1); copy it there first");
+    fail(message_of({"is on device type ",
+                     static_cast<int>(tensor.device.device_type),
+                     ", not in CPU memory (1); copy it there first"}));
   if (!has_elements(tensor.dtype, wanted.dtype))
-    fail("has elements of " + type_text(tensor.dtype) + ", where " +
-         tinh_dtype_name(wanted.dtype) + " is expected");
+    fail(message_of({"has elements of ", type_text(tensor.dtype), ", where ",
+                     tinh_dtype_name(wanted.dtype), " is expected"}));
   if (!std::equal(tensor.shape, tensor.shape + std::max(tensor.ndim, 0),
                   wanted.dims, wanted.dims + wanted.rank))
-    fail("has shape " + shape_text(tensor.shape, tensor.ndim) + ", where " +
-         shape_text(wanted.dims, wanted.rank) + " is expected");
+    fail(message_of({"has shape ", shape_text(tensor.shape, tensor.ndim),
+                     ", where ", shape_text(wanted.dims, wanted.rank),
+                     " is expected"}));
   if (!is_row_major(tensor))
-    fail("has strides " + shape_text(tensor.strides, tensor.ndim) +
-         "; it must be dense and row-major, so make a contiguous copy first");
+    fail(message_of(
+        {"has strides ", shape_text(tensor.strides, tensor.ndim),
+         "; it must be dense and row-major, so make a contiguous copy first"}));
 }
 
 /// An export of `tensor` whose memory is still to be set.

@@ -105,9 +105,9 @@ static std::string arena_purpose(const tinh_artifact_t &artifact) {
     if (const auto &function = artifact.functions[i];
         function.arena_size > size) {
       size = function.arena_size;
-      purpose = std::string("the arena, which holds the intermediate tensors "
-                            "of '") +
-                function.name + "'";
+      purpose = message_of({"the arena, which holds the intermediate tensors "
+                            "of '",
+                            function.name, "'"});
     }
   return purpose;
 }
@@ -128,7 +128,7 @@ void Executor::make_memory() {
   scratch_stride = scratch_size(artifact);
   scratch_memory = MappedMemory::anonymous(
       scratch_stride * options.threads,
-      "the scratch memory of " + std::to_string(options.threads) + " threads");
+      message_of({"the scratch memory of ", options.threads, " threads"}));
   variables.emplace(*loaded, gpu, /*is_given=*/is_on_stream());
 
   for (uint32_t i = 0; i < artifact.num_functions; ++i) {

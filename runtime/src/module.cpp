@@ -63,8 +63,8 @@ static MappedMemory map_companion(const std::string &what,
   } catch (const Error &error) {
     if (error.status() != TINH_INVALID_FILE)
       throw;
-    fail(std::string("is truncated, damaged or of another model: ") +
-         error.what());
+    fail(message_of(
+        {"is truncated, damaged or of another model: ", error.what()}));
   }
   const std::string *digest = file->find_metadata("tinh.digest");
   if (!digest || *digest != hexadecimal(note.weights_digest))

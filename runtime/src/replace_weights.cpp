@@ -41,14 +41,14 @@ private:
     };
     const TensorFile::Tensor *found = file.find(parameter.name);
     if (!found)
-      fail(std::string("it lacks '") + parameter.name + "'");
+      fail(message_of({"it lacks '", parameter.name, "'"}));
     std::string expected =
         type_text(parameter.dtype, parameter.dims, parameter.rank);
     std::string type =
         type_text(found->dtype, found->dims.data(), found->dims.size());
     if (type != expected)
-      fail(std::string("its '") + parameter.name + "' is " + type + ", and " +
-           expected + " is expected");
+      fail(message_of({"its '", parameter.name, "' is ", type, ", and ",
+                       expected, " is expected"}));
     const char *data = file.data(*found);
     if (reinterpret_cast<uintptr_t>(data) % tinh_dtype_size(found->dtype)) {
       // A file need not align its tensors as a run wants them.

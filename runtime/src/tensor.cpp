@@ -45,14 +45,14 @@ void check_buffer(const tinh_tensor_info_t &tensor, const char *kind,
     throw_error(TINH_INVALID_ARGUMENT, {kind, " '", tensor.name, "'", what});
   };
   if (buffer.size != tensor.size)
-    fail(" has " + std::to_string(tensor.size) + " bytes, but its buffer has " +
-         std::to_string(buffer.size));
+    fail(message_of(
+        {" has ", tensor.size, " bytes, but its buffer has ", buffer.size}));
   if (!buffer.data && tensor.size)
     fail(": the buffer is NULL");
   size_t alignment = tinh_dtype_size(tensor.dtype);
   if (reinterpret_cast<uintptr_t>(buffer.data) % alignment)
-    fail(": the buffer is not aligned to its elements of " +
-         std::to_string(alignment) + " bytes");
+    fail(message_of({": the buffer is not aligned to its elements of ",
+                     alignment, " bytes"}));
 }
 
 } // namespace tinh::runtime

@@ -28,15 +28,15 @@ TensorFile::TensorFile(const std::string &path, const char *what) {
     throw_error(TINH_INVALID_FILE, {"cannot read '", path, "': ", why});
   };
   if (file.size() < kLengthSize)
-    fail("not a safetensors file: it has " + std::to_string(file.size()) +
-         " bytes");
+    fail(
+        message_of({"not a safetensors file: it has ", file.size(), " bytes"}));
   uint64_t length = 0;
   if (!file.read_at(0, &length, sizeof length))
     fail("its header cannot be read");
   if (length == 0 || length > file.size() - kLengthSize || length > kMaxHeader)
-    fail("not a safetensors file, or truncated: its header would have " +
-         std::to_string(length) + " bytes, the file has " +
-         std::to_string(file.size()));
+    fail(message_of(
+        {"not a safetensors file, or truncated: its header would have ", length,
+         " bytes, the file has ", file.size()}));
   std::string header(length, '\0');
   if (!file.read_at(kLengthSize, header.data(), length))
     fail("its header cannot be read");

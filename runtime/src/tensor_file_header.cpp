@@ -15,7 +15,7 @@
 #include "tensor_file_json.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 
 namespace tinh::runtime {
 namespace {
@@ -51,9 +51,13 @@ std::string text_of(const std::vector<int64_t> &numbers) {
   return text + ']';
 }
 
-Error malformed(const std::string &why) { return {TINH_INVALID_FILE, why}; }
+[[noreturn]] void malformed(std::initializer_list<Part> why) {
+  throw_error(TINH_INVALID_FILE, why);
+}
 
-std::string in_quotes(const std::string &name) { return '"' + name + '"'; }
+std::string in_quotes(const std::string &name) {
+  return message_of({"\"", name, "\""});
+}
 
 const char *text_of(JsonReader::Kind kind) {
   using Kind = JsonReader::Kind;
@@ -98,7 +102,7 @@ public:
 
   void read() {
     if (json.read_value() != Kind::object)
-      throw malformed("malformed header: expected an object");
+      malformed({"malformed header: expected an object"});
     Names names;
     while (json.next_key()) {
       std::string name = new_key(names);
@@ -112,12 +116,12 @@ public:
 
 private:
   using Kind = JsonReader::Kind;
-  using Names = std::unordered_set<std::string>;
+  using Names = std::set<std::string>;
 
   std::string new_key(Names &names) {
     std::string key = json.take_text();
     if (!names.insert(key).second)
-      throw malformed("the key " + in_quotes(key) + " is given twice");
+      malformed({"the key ", in_quotes(key), " is given twice"});
     return key;
   }
 
@@ -125,7 +129,7 @@ private:
   void read(Kind expected, const std::string &where) {
     Kind kind = json.read_value();
     if (kind != expected)
-      throw malformed(where + ": unexpected, " + text_of(kind));
+      malformed({where, ": unexpected, ", text_of(kind)});
   }
 
   void read_metadata() {
@@ -142,7 +146,7 @@ private:
   void read_tensor(std::string name) {
     enum Key : unsigned { kUnknown, kDtype, kShape = 2, kOffsets = 4 };
     read(Kind::object, in_quotes(name));
-    std::string prefix = "tensor " + in_quotes(name) + ": ";
+    std::string prefix = message_of({"tensor \"", name, "\": "});
     Entry &entry = entries.emplace_back();
     entry.name = std::move(name);
     unsigned keys = 0;
@@ -153,8 +157,8 @@ private:
                      : text == "data_offsets" ? kOffsets
                                               : kUnknown;
       if (key == kUnknown || (keys & key))
-        throw malformed(prefix + "the key " + in_quotes(text) +
-                        (key ? " is given twice" : " is unknown"));
+        malformed({prefix, "the key ", in_quotes(text),
+                   key ? " is given twice" : " is unknown"});
       keys |= key;
       if (key == kDtype) {
         read(Kind::string, where);
@@ -164,7 +168,7 @@ private:
       }
     }
     if (keys != (kDtype | kShape | kOffsets))
-      throw malformed(prefix + "expected dtype, shape and data_offsets");
+      malformed({prefix, "expected dtype, shape and data_offsets"});
   }
 
   void read_numbers(std::vector<int64_t> &numbers, const std::string &where) {
@@ -185,29 +189,27 @@ void check_size(const Entry &entry, const TensorFile::Tensor &tensor) {
   for (int64_t dim : tensor.dims)
     if (!empty &&
         __builtin_mul_overflow(size, static_cast<uint64_t>(dim), &size))
-      throw malformed("tensor \"" + tensor.name + "\": the shape " +
-                      text_of(entry.shape) + " is beyond any memory");
+      malformed({"tensor \"", tensor.name, "\": the shape ",
+                 text_of(entry.shape), " is beyond any memory"});
   if (empty)
     size = 0;
   if (tensor.end - tensor.begin != size)
-    throw malformed("tensor \"" + tensor.name + "\": expected " +
-                    std::to_string(size) + " bytes for " + entry.dtype + ' ' +
-                    text_of(entry.shape) + ", found " +
-                    std::to_string(tensor.end - tensor.begin));
+    malformed({"tensor \"", tensor.name, "\": expected ", size, " bytes for ",
+               entry.dtype, " ", text_of(entry.shape), ", found ",
+               tensor.end - tensor.begin});
 }
 
 TensorFile::Tensor check_entry(const Entry &entry, uint64_t data_size) {
   auto known = std::find_if(std::begin(kDtypes), std::end(kDtypes),
                             [&](auto &row) { return entry.dtype == row.name; });
   if (known == std::end(kDtypes))
-    throw malformed("tensor \"" + entry.name + "\": dtype " + entry.dtype +
-                    " is not supported");
+    malformed({"tensor \"", entry.name, "\": dtype ", entry.dtype,
+               " is not supported"});
   const std::vector<int64_t> &offsets = entry.offsets;
   if (offsets.size() != 2 || offsets[1] < offsets[0] ||
       static_cast<uint64_t>(offsets[1]) > data_size)
-    throw malformed("tensor \"" + entry.name + "\": data_offsets " +
-                    text_of(offsets) + " lie outside the " +
-                    std::to_string(data_size) + " bytes of data");
+    malformed({"tensor \"", entry.name, "\": data_offsets ", text_of(offsets),
+               " lie outside the ", data_size, " bytes of data"});
   TensorFile::Tensor tensor = {entry.name, known->dtype, entry.shape,
                                static_cast<uint64_t>(offsets[0]),
                                static_cast<uint64_t>(offsets[1])};
@@ -220,17 +222,19 @@ void check_places(const std::vector<TensorFile::Tensor> &tensors,
                   uint64_t data_size) {
   uint64_t end = 0;
   for (const TensorFile::Tensor &tensor : tensors) {
-    if (tensor.begin != end)
-      throw malformed("tensor \"" + tensor.name + "\" begins at byte " +
-                      std::to_string(tensor.begin) + " of the data, " +
-                      (tensor.begin < end ? "within the one before it"
-                                          : "behind a gap from byte ") +
-                      (tensor.begin < end ? "" : std::to_string(end)));
+    auto begins = [&](std::initializer_list<Part> where) {
+      malformed({"tensor \"", tensor.name, "\" begins at byte ", tensor.begin,
+                 " of the data, ", message_of(where)});
+    };
+    if (tensor.begin < end)
+      begins({"within the one before it"});
+    if (tensor.begin > end)
+      begins({"behind a gap from byte ", end});
     end = tensor.end;
   }
   if (end != data_size)
-    throw malformed("its tensors have " + std::to_string(end) + " bytes, and " +
-                    std::to_string(data_size) + " are there");
+    malformed(
+        {"its tensors have ", end, " bytes, and ", data_size, " are there"});
 }
 
 } // namespace
@@ -240,11 +244,17 @@ void parse_tensors_header(std::string_view header, uint64_t data_size,
                           std::vector<TensorFile::Metadata> &metadata) {
   HeaderReader reader(header);
   reader.read();
+  std::vector<TensorFile::Tensor> found;
   for (const Entry &entry : reader.entries)
-    tensors.push_back(check_entry(entry, data_size));
-  std::sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    found.push_back(check_entry(entry, data_size));
+  std::vector<TensorFile::Tensor *> sorted; // Small things are cheap to move.
+  for (TensorFile::Tensor &tensor : found)
+    sorted.push_back(&tensor);
+  std::sort(sorted.begin(), sorted.end(), [](const auto *a, const auto *b) {
+    return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
   });
+  for (TensorFile::Tensor *tensor : sorted)
+    tensors.push_back(std::move(*tensor));
   check_places(tensors, data_size);
   metadata = std::move(reader.metadata);
 }
@@ -252,7 +262,7 @@ void parse_tensors_header(std::string_view header, uint64_t data_size,
 /// `"key":"value",…`, of keys that differ: what has one twice cannot be read.
 static std::string members_of(MetadataToWrite metadata) {
   std::string text;
-  std::unordered_set<std::string> keys;
+  std::set<std::string> keys;
   for (const auto &[key, value] : metadata) {
     if (!key || !value)
       throw_error(TINH_INVALID_ARGUMENT,
@@ -260,8 +270,8 @@ static std::string members_of(MetadataToWrite metadata) {
     if (!keys.insert(key).second)
       throw_error(TINH_INVALID_ARGUMENT,
                   {"the metadata has the key '", key, "' twice"});
-    text +=
-        (text.empty() ? "" : ",") + json_string(key) + ':' + json_string(value);
+    text += message_of(
+        {text.empty() ? "" : ",", json_string(key), ":", json_string(value)});
   }
   return text;
 }
@@ -270,10 +280,9 @@ std::string make_tensors_header(TensorsToWrite tensors,
                                 MetadataToWrite metadata, uint64_t alignment) {
   std::string text = "{";
   if (!metadata.empty())
-    text +=
-        std::string("\"") + kMetadataKey + "\":{" + members_of(metadata) + '}';
+    text += message_of({"\"", kMetadataKey, "\":{", members_of(metadata), "}"});
   uint64_t end = 0;
-  std::unordered_set<std::string> names;
+  std::set<std::string> names;
   for (const tinh_safetensors_tensor_t &tensor : tensors) {
     const tinh_tensor_info_t &type = tensor.type;
     auto row = std::find_if(std::begin(kDtypes), std::end(kDtypes),
@@ -287,13 +296,11 @@ std::string make_tensors_header(TensorsToWrite tensors,
                   {"no two tensors, and none but the metadata, may "
                    "have the name '",
                    type.name, "'"});
-    text += (text.size() > 1 ? "," : "") + json_string(type.name) +
-            ":{\"dtype\":\"" + row->name +
-            "\",\"shape\":" + text_of({type.dims, type.dims + type.rank}) +
-            ",\"data_offsets\":" +
-            text_of({static_cast<int64_t>(end),
-                     static_cast<int64_t>(end + type.size)}) +
-            '}';
+    text += message_of(
+        {text.size() > 1 ? "," : "", json_string(type.name), ":{\"dtype\":\"",
+         row->name,
+         "\",\"shape\":", text_of({type.dims, type.dims + type.rank}),
+         ",\"data_offsets\":[", end, ", ", end + type.size, "]}"});
     end += type.size;
   }
   text += '}';

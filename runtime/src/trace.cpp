@@ -156,26 +156,24 @@ static std::string microseconds(int64_t nanoseconds) {
 void Trace::append(std::string &json, const Track &track, size_t id,
                    const std::string &name,
                    const tinh_artifact_t &artifact) const {
-  std::string tid = std::to_string(id);
-  json +=
-      ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":" + tid +
-      ",\"name\":\"thread_name\",\"args\":{\"name\":" + quoted(name.c_str()) +
-      "}}";
+  json += message_of({",\n{\"ph\":\"M\",\"pid\":1,\"tid\":", id,
+                      ",\"name\":\"thread_name\",\"args\":{\"name\":",
+                      quoted(name.c_str()), "}}"});
   for (const Event &event : track.events) {
     const tinh_step_t &step = event.function->steps[event.step];
     std::string what = event.what ? event.what : name_of(step, artifact);
     std::string iteration;
     if (event.count > 1)
-      what += " and " + std::to_string(event.count - 1) + " more";
+      what += message_of({" and ", event.count - 1, " more"});
     if (event.iteration != kNoIteration)
-      iteration = ",\"iteration\":" + std::to_string(event.iteration);
-    json += ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":" + tid +
-            ",\"name\":" + quoted(what.c_str()) +
-            ",\"ts\":" + microseconds(event.begin - start) +
-            ",\"dur\":" + microseconds(event.end - event.begin) +
-            ",\"args\":{\"nodes\":" + quoted(step.label) +
-            ",\"step\":" + std::to_string(event.step) +
-            ",\"run\":" + std::to_string(event.run) + iteration + "}}";
+      iteration = message_of({",\"iteration\":", event.iteration});
+    json += message_of({",\n{\"ph\":\"X\",\"pid\":1,\"tid\":", id,
+                        ",\"name\":", quoted(what.c_str()),
+                        ",\"ts\":", microseconds(event.begin - start),
+                        ",\"dur\":", microseconds(event.end - event.begin),
+                        ",\"args\":{\"nodes\":", quoted(step.label),
+                        ",\"step\":", event.step, ",\"run\":", event.run,
+                        iteration, "}}"});
   }
 }
 
@@ -193,17 +191,17 @@ std::string Trace::to_json(const tinh_artifact_t &artifact) const {
   if (!device.events.empty())
     append(json, device, workers.size(), "GPU", artifact);
   for (const Event &event : runs.events) {
-    std::string common = ",\"cat\":\"run\",\"pid\":1,\"tid\":0,\"id\":" +
-                         std::to_string(event.run) +
-                         ",\"name\":" + quoted(event.function->name);
-    json += ",\n{\"ph\":\"b\"" + common +
-            ",\"ts\":" + microseconds(event.begin - start) + "}";
-    json += ",\n{\"ph\":\"e\"" + common +
-            ",\"ts\":" + microseconds(event.end - start) + "}";
+    std::string common =
+        message_of({",\"cat\":\"run\",\"pid\":1,\"tid\":0,\"id\":", event.run,
+                    ",\"name\":", quoted(event.function->name)});
+    json += message_of({",\n{\"ph\":\"b\"", common,
+                        ",\"ts\":", microseconds(event.begin - start), "}",
+                        ",\n{\"ph\":\"e\"", common,
+                        ",\"ts\":", microseconds(event.end - start), "}"});
   }
-  return json +
-         "\n],\"otherData\":{\"dropped_events\":" + std::to_string(dropped) +
-         "}}\n";
+  json +=
+      message_of({"\n],\"otherData\":{\"dropped_events\":", dropped, "}}\n"});
+  return json;
 }
 
 void Trace::write(const tinh_artifact_t &artifact) const {
