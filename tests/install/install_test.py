@@ -76,6 +76,12 @@ def check_runtime(folder):
     assert "libtinh" not in needed, needed
 
 
+def check_library_for_gpus(prefix):
+    """It lies beside the runtime's, by the name that this looks for."""
+    (runtime,) = prefix.glob("lib*/**/libtinh_runtime.so.0")
+    assert runtime.with_name("libtinh_cuda.so.0").exists(), runtime.parent
+
+
 def check_documents(prefix):
     """Each tool has a manual page and completions, but for graph-opt."""
     share = prefix / "share"
@@ -127,6 +133,7 @@ def main():
         run(CMAKE, "--install", BUILD, "--prefix", prefix)
         check_paths(prefix)
         check_documents(prefix)
+        check_library_for_gpus(prefix)
         if KIND == "runtime":
             text = configure(prefix, folder / "refused", "ON", expected=1)
             said = " ".join(text.split())  # CMake wraps it.
