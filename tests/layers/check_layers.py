@@ -85,12 +85,12 @@ RULES = [
         "layers, losses and optimizers are functions of tensors",
     ),
     (
-        r"^tools/(graph-run|common|data|page|report|schedule|terminal)/",
+        r"^tools/(graph-run|common|data|npy|page|report|schedule|terminal)/",
         LLVM,
         "graph-run and what the tools share link nothing of LLVM",
     ),
     (
-        r"^tools/(graph-run|common|data|page|report|schedule|terminal)/",
+        r"^tools/(graph-run|common|data|npy|page|report|schedule|terminal)/",
         COMPILER,
         "graph-run and what the tools share link nothing of the compiler",
     ),

@@ -178,9 +178,36 @@ std::vector<char> make_input(const tinh_tensor_info_t &tensor,
   return take_input(tensor, source, std::move(array));
 }
 
+/// Gives strings as many bytes as the model has for each, where it has strings.
+static void fit_strings(const tinh_tensor_info_t &tensor,
+                        const std::string &where, NpyArray &array) {
+  if (tensor.dtype != TINH_DTYPE_U8 || tensor.rank != array.dims.size())
+    return;
+  auto width = static_cast<size_t>(tensor.dims[tensor.rank - 1]);
+  auto found = static_cast<size_t>(array.dims.back());
+  size_t kept = std::min(width, found), count = array.data.size() / found;
+  std::vector<char> data(count * width);
+  for (size_t i = 0; i < count; ++i) {
+    const char *string = array.data.data() + i * found;
+    std::memcpy(data.data() + i * width, string, kept);
+    size_t size = found;
+    while (size > kept && string[size - 1] == '\0')
+      --size;
+    if (size > width)
+      throw UserError(where + "a string has " + std::to_string(size) +
+                      " bytes, and the model takes " + std::to_string(width) +
+                      "; compile it with --string-length " + tensor.name + "=" +
+                      std::to_string(size));
+  }
+  array.data = std::move(data);
+  array.dims.back() = tensor.dims[tensor.rank - 1];
+}
+
 std::vector<char> take_input(const tinh_tensor_info_t &tensor,
                              const std::string &source, NpyArray array) {
   std::string where = std::string("input '") + tensor.name + "': ";
+  if (array.is_string)
+    fit_strings(tensor, where, array);
   tinh_tensor_info_t found = {};
   found.dtype = array.dtype;
   found.rank = static_cast<uint32_t>(array.dims.size());

@@ -89,6 +89,37 @@ TEST_F(Npy, BytesCanBeAllFloatsOf8And4Bits) {
   EXPECT_EQ(array.dtype, TINH_DTYPE_F8E5M2);
 }
 
+TEST_F(Npy, StringsAreBytesInALastDimension) {
+  auto file = [&](std::string descr, const std::string &data) {
+    std::string header =
+        "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (2,), ";
+    header.append(117 - header.size(), ' ').append("}\n");
+    replace(std::string("\x93NUMPY\x01\x00\x77\x00", 10) + header + data);
+  };
+  NpyArray array;
+  file("|S3", std::string("a\0\0bcd", 6));
+  ASSERT_TRUE(read_npy(path, &array, &message)) << message;
+  EXPECT_EQ(array.dtype, TINH_DTYPE_U8);
+  EXPECT_TRUE(array.is_string);
+  EXPECT_EQ(array.dims, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(std::string(array.data.data(), 6), std::string("a\0\0bcd", 6));
+  // An e with an accent has two bytes.
+  file("<U2", std::string("\xe9\0\0\0z\0\0\0y\0\0\0\0\0\0\0", 16));
+  ASSERT_TRUE(read_npy(path, &array, &message)) << message;
+  EXPECT_EQ(array.dims, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(std::string(array.data.data(), 6),
+            std::string("\xc3\xa9zy\0\0", 6));
+  file("|S0", "");
+  ASSERT_TRUE(read_npy(path, &array, &message)) << message;
+  EXPECT_EQ(array.dims, (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(array.data, std::vector<char>(2));
+  for (const char *wrong : {">U2", "|S", "|S-1", "<S3", "|S9999999999"}) {
+    file(wrong, std::string(16, 'a'));
+    EXPECT_FALSE(read_npy(path, &array, &message)) << wrong;
+    EXPECT_NE(message.find("is not supported"), std::string::npos) << message;
+  }
+}
+
 TEST_F(Npy, DamageIsToldAndNeverFollowed) {
   std::vector<float> data(6, 1.5f);
   ASSERT_TRUE(

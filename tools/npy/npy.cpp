@@ -85,8 +85,79 @@ static const char *value_of(const std::string &header, const char *key) {
   return at == std::string::npos ? nullptr : header.c_str() + at;
 }
 
+/// What a file's elements are. Strings have a length each, in `size` bytes.
+struct NpyElement {
+  size_t size = 0;
+  char string = 0; ///< 'S' or 'U', if they are strings.
+};
+
+/// "|S12", "<U12": so many bytes, or code points of 4 bytes.
+static bool parse_string_descr(const std::string &descr,
+                               NpyElement *out_element) {
+  constexpr size_t kMostDigits = 9;
+  size_t digits = descr.size() > 2 ? descr.size() - 2 : 0;
+  bool is_bytes = descr.rfind("|S", 0) == 0;
+  if (!(is_bytes || descr.rfind("<U", 0) == 0) || digits == 0 ||
+      digits > kMostDigits ||
+      descr.find_first_not_of("0123456789", 2) != std::string::npos)
+    return false;
+  out_element->string = descr[1];
+  out_element->size = std::stoul(descr.substr(2)) * (is_bytes ? 1 : 4);
+  return true;
+}
+
+static void append_utf8(uint32_t code, std::string *out_bytes) {
+  auto append = [&](uint32_t byte) {
+    out_bytes->push_back(static_cast<char>(byte));
+  };
+  int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  constexpr uint32_t kMarks[] = {0, 0xc0, 0xe0, 0xf0};
+  append(kMarks[more] | code >> (6 * more));
+  while (more-- > 0)
+    append(0x80 | (code >> (6 * more) & 0x3f));
+}
+
+/// The string of code points that NUL fills up.
+static std::string to_utf8(const char *data, size_t size) {
+  std::string bytes;
+  for (size_t at = 0; at + 4 <= size; at += 4) {
+    uint32_t code;
+    std::memcpy(&code, data + at, sizeof code);
+    append_utf8(code <= 0x10ffff ? code : 0xfffd, &bytes);
+  }
+  bytes.erase(bytes.find_last_not_of('\0') + 1);
+  return bytes;
+}
+
+/// Makes bytes of strings of `element.size` bytes each.
+static void spread_strings(const NpyElement &element, NpyArray *array) {
+  size_t width = std::max<size_t>(element.size, 1);
+  if (element.string == 'U') {
+    std::vector<std::string> strings;
+    width = 1;
+    for (size_t at = 0; element.size && at < array->data.size();
+         at += element.size) {
+      strings.push_back(to_utf8(array->data.data() + at, element.size));
+      width = std::max(width, strings.back().size());
+    }
+    array->data.assign(strings.size() * width, '\0');
+    for (size_t i = 0; i < strings.size(); ++i)
+      std::copy(strings[i].begin(), strings[i].end(),
+                array->data.begin() + static_cast<ptrdiff_t>(i * width));
+  }
+  if (element.size == 0) { // All of them are empty.
+    uint64_t count = 1;
+    for (int64_t dim : array->dims)
+      count *= static_cast<uint64_t>(dim);
+    array->data.assign(count, '\0');
+  }
+  array->dtype = TINH_DTYPE_U8;
+  array->is_string = true;
+  array->dims.push_back(static_cast<int64_t>(width));
+}
+
 static bool parse_descr(const std::string &header, NpyArray *out_array,
-                        size_t *out_size, std::string *out_why) {
+                        NpyElement *out_element, std::string *out_why) {
   const char *value = value_of(header, "descr");
   const char *end =
       value && *value == '\'' ? std::strchr(value + 1, '\'') : nullptr;
@@ -101,9 +172,11 @@ static bool parse_descr(const std::string &header, NpyArray *out_array,
     if (descr[0] == '>' && type.size > 1)
       break;
     out_array->dtype = type.dtype;
-    *out_size = type.size;
+    out_element->size = type.size;
     return true;
   }
+  if (parse_string_descr(descr, out_element))
+    return true;
   *out_why = "its element type '" + descr + "' is not supported";
   return false;
 }
@@ -184,20 +257,28 @@ static bool read_array(std::istream &file, uint64_t file_size,
   if (!read_header(file, &header))
     return fail("it is not a .npy file");
   NpyArray array;
-  size_t element = 0;
+  NpyElement element;
   uint64_t size = 0;
   if (!parse_descr(header, &array, &element, out_why))
     return false;
   if (!parse_shape(header, &array))
     return fail("its header has " + shape_text(header) +
                 " as 'shape'; expected a tuple such as (), (3,) or (20, 6)");
-  if (!total_size(array, element, &size))
+  // Empty strings take no bytes, and some when they are spread.
+  if (!total_size(array, std::max<size_t>(element.size, 1), &size))
     return fail("its shape is too large");
   const char *order = value_of(header, "fortran_order");
   bool fortran = !order || std::strncmp(order, "False", 5) != 0;
   if (fortran && array.dims.size() > 1)
     return fail("it is in Fortran order; save it again through "
                 "numpy.ascontiguousarray");
+  if (element.size == 0) {
+    constexpr uint64_t kMostEmpty = 1u << 24;
+    if (size > kMostEmpty)
+      return fail("it has more than " + std::to_string(kMostEmpty) +
+                  " empty strings");
+    size = 0;
+  }
   auto begin = static_cast<uint64_t>(file.tellg());
   if (file_size - begin < size)
     return fail("it is truncated: its shape needs " + std::to_string(size) +
@@ -206,6 +287,8 @@ static bool read_array(std::istream &file, uint64_t file_size,
   array.data.resize(size);
   if (!file.read(array.data.data(), static_cast<std::streamsize>(size)))
     return fail(std::strerror(errno));
+  if (element.string)
+    spread_strings(element, &array);
   *out_array = std::move(array);
   return true;
 }

@@ -9,7 +9,8 @@
 // NumPy's array files, versions 1 to 3, in C order and little-endian. NumPy has
 // no bf16: such arrays are written, and read, as 2-byte void ("V2"), as
 // ml_dtypes does, and floats of 8 bits as 1-byte void ("V1"), whatever their
-// format.
+// format. Strings ("S12", "U12") are read as bytes, u8: UTF-8 in a dimension
+// behind the array's own, filled up with NUL.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_TOOLS_NPY_H
@@ -27,6 +28,7 @@ struct NpyArray {
   tinh_dtype_t dtype = TINH_DTYPE_F32;
   std::vector<int64_t> dims;
   std::vector<char> data;
+  bool is_string = false;
 };
 
 /// Whether elements that were read as `found` can be those of `wanted`: a file
