@@ -30,7 +30,7 @@ out, `…` what may be there any number of times.
 ONNX_HEADER = """\
 # ONNX ops
 
-Generated from the tables in `compiler/Import/onnx/ops/` by
+Generated from the tables in `compiler/Import/onnx/ops/` and `strings/` beside it by
 `docs/generate_ops.py`. Each op is imported from the operator set that is named
 on, up to 28. What an op needs to fix
 a shape, such as the shape of a Reshape, must be computable from constants or from
@@ -70,6 +70,28 @@ A Cast to them keeps the lowest bits, a QuantizeLinear limits. Those of `FLOAT8E
 `FLOAT8E4M3FNUZ`, `FLOAT8E5M2`, `FLOAT8E5M2FNUZ`, `FLOAT8E8M0` and `FLOAT4E2M1`, which
 has a byte for each at inputs and outputs, are moved and converted, by Cast, CastLike,
 QuantizeLinear and DequantizeLinear; what would compute with them is refused.
+
+A tensor of strings is one of bytes, with a dimension behind its own: how many bytes a
+string has at most, in UTF-8, filled up with NUL, as in NumPy's `S`. An input's strings have
+64 bytes, or as many as `--string-length x=256` says; an output has as many as follow, a
+dimension that its type in the artifact shows (`y.view("S64")[..., 0]` are its strings in
+NumPy, and `graph-run` takes files of `S` and `U` as inputs). A NUL at a string's end is no
+part of it. What the run decides of strings, as how many StringNormalizer leaves or
+StringSplit makes, is a [size](architecture.md#dimensions-whose-size-the-run-decides).
+Strings are compared (Equal), made (Constant, StringConcat, StringNormalizer, StringSplit),
+read (RegexFullMatch, TfIdfVectorizer), numbered (LabelEncoder, CategoryMapper,
+OneHotEncoder), labels of classifiers, and moved by what only moves elements: Compress,
+Concat, DepthToSpace, Expand, Flatten, Gather, GatherElements, GatherND, Identity, If,
+Reshape, ReverseSequence, Scatter, ScatterElements, ScatterND, Slice, SpaceToDepth, Split,
+Squeeze, Tile, Transpose, Unsqueeze, Where, ArrayFeatureExtractor. Other ops refuse them,
+as does a loop whose number of iterations is not known.
+
+StringNormalizer leaves out strings that equal a stop word, as ONNX Runtime does (ONNX's
+reference also cuts words out of strings, and accents off letters). It changes the case of a
+letter by Unicode's simple mapping, whatever the locale, where the other case takes as many
+bytes: some fifty letters, such as the Kelvin sign, stay as they are. RegexFullMatch compiles
+RE2's expressions to an automaton of at most 4,000 states; `(?m)`, `\\p{…}` and `\\C` are
+refused.
 
 A sequence is known tensor by tensor, and an optional by whether it has something: what
 is done with them is done at import. As an input, a sequence `x` has the length that
@@ -258,7 +280,8 @@ def document(tblgen, include, root):
 def onnx_document(root):
     yield ONNX_HEADER
     yield "| family | ops |\n|---|---|"
-    for path in sorted((root / "compiler/Import/onnx/ops").glob("*.cpp")):
+    folders = [root / "compiler/Import/onnx" / name for name in ("ops", "strings")]
+    for path in sorted(path for folder in folders for path in folder.glob("*.cpp")):
         entry = r'\{"([\w.]+)",\s+(\d+),\s+\d+,\s+-?\d+,\s'
         entries = re.findall(entry, path.read_text())
         ops = ", ".join(f"{name} ({since})" for name, since in entries)

@@ -52,6 +52,10 @@ struct ImportOptions {
   /// optional one, 1 or 0: whether it is there, or kAbsent.
   llvm::StringMap<int64_t> lengths;
   static constexpr int64_t kAbsent = -1;
+  /// How many bytes the strings of an input have at most, by its name
+  /// (--string-length NAME=256); kStringLength where nothing is said.
+  llvm::StringMap<int64_t> stringLengths;
+  static constexpr int64_t kStringLength = 64;
   /// Not null: the model is to be trained. Nodes are then imported in the form
   /// that they have in inference, of which compiler/Training makes the other.
   TrainingInfo *training = nullptr;

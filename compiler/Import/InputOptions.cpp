@@ -56,6 +56,7 @@ std::vector<std::string> describeUnknownInputs(const ImportOptions &options,
   };
   check("a length", options.lengths, {});
   check("a shape", options.shapes, elements);
+  check("a length of strings", options.stringLengths, elements);
   check("a value", options.inputValues, elements);
   return sentences;
 }
@@ -63,10 +64,14 @@ std::vector<std::string> describeUnknownInputs(const ImportOptions &options,
 std::vector<std::string> describeLengthsOfTensors(const ImportOptions &options,
                                                   ArrayRef<StringRef> inputs) {
   std::vector<std::string> sentences;
-  for (StringRef input : inputs)
+  for (StringRef input : inputs) {
     if (options.lengths.contains(input))
       sentences.push_back(
           ("input \"" + input + "\": " + kLengthOfTensor).str());
+    if (options.stringLengths.contains(input))
+      sentences.push_back(
+          ("input \"" + input + "\": " + kStringLengthOfNumbers).str());
+  }
   return sentences;
 }
 

@@ -30,8 +30,12 @@ describeUnknownInputs(const ImportOptions &options,
 inline constexpr llvm::StringLiteral kLengthOfTensor =
     "a length was given for a tensor; its shape is given by --shape";
 
-/// A sentence for each of these inputs, all of them tensors, that a length is
-/// given for.
+/// The same of the length of strings.
+inline constexpr llvm::StringLiteral kStringLengthOfNumbers =
+    "a length of strings was given for a tensor of numbers";
+
+/// A sentence for each of these inputs, all of them tensors of numbers, that a
+/// length is given for.
 std::vector<std::string>
 describeLengthsOfTensors(const ImportOptions &options,
                          llvm::ArrayRef<llvm::StringRef> inputs);

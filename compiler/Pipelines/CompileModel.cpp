@@ -78,6 +78,8 @@ CompileStatus compile(const CompileRequest &request,
     job.importing.inputValues[name] = value;
   for (const auto &[name, length] : request.lengths)
     job.importing.lengths[name] = length;
+  for (const auto &[name, bytes] : request.stringLengths)
+    job.importing.stringLengths[name] = bytes;
   CompileOptions options = convert(request);
   TrainingInfo info;
   if (const auto &training = request.training) {

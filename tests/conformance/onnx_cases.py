@@ -132,10 +132,27 @@ def tensors(values):
     return found
 
 
+def is_string(value):
+    return isinstance(value, np.ndarray) and value.dtype.kind in "OUS"
+
+
+def to_bytes(strings):
+    """UTF-8 in a last dimension, filled up with NUL, as a program has strings."""
+    encoded = np.array([str(s).encode() for s in strings.ravel()], np.bytes_)
+    width = max(encoded.dtype.itemsize, 1)
+    encoded = encoded.astype(f"S{width}").view(np.uint8)
+    return encoded.reshape(*strings.shape, width)
+
+
+def from_bytes(array):
+    strings = np.ascontiguousarray(array).view(f"S{array.shape[-1]}")[..., 0]
+    return np.array([s.decode() for s in strings.ravel()], object).reshape(strings.shape)
+
+
 def interface(case):
     """How long sequences are and what shapes they hold, which optionals are there,
-    and the shapes of tensors that are open."""
-    lengths, shapes = {}, {}
+    the shapes of tensors that are open, and how long strings are."""
+    lengths, shapes, string_lengths = {}, {}, {}
     for info, value in zip(case.model.graph.input, case.inputs):
         kind = info.type.WhichOneof("value")
         if isinstance(value, list):
@@ -146,7 +163,9 @@ def interface(case):
             lengths[info.name] = -1 if value is None else 1
         elif any(not d.HasField("dim_value") for d in info.type.tensor_type.shape.dim):
             shapes[info.name] = list(np.shape(value))
-    return {"lengths": lengths, "shapes": shapes}
+        if is_string(value):
+            string_lengths[info.name] = to_bytes(value).shape[-1]
+    return {"lengths": lengths, "shapes": shapes, "string_lengths": string_lengths}
 
 
 def write(case, folder):
@@ -156,7 +175,9 @@ def write(case, folder):
     (folder / "model.onnx").write_bytes(case.model.SerializeToString())
     (folder / "interface.json").write_text(json.dumps(interface(case)))
     for i, value in enumerate(tensors(case.inputs)):
-        if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
+        if is_string(value):
+            value = to_bytes(value)
+        if isinstance(value, np.ndarray | np.generic):
             data = np.ascontiguousarray(value).tobytes()
             (folder / f"input_{i}.bin").write_bytes(data)
 
@@ -193,6 +214,8 @@ def difference(case, got):
         return f"{len(got)} outputs, expected {len(expected)}"
     for i, (a, b) in enumerate(zip(got, expected)):
         b = np.asarray(b)
+        if is_string(b) and a.dtype == np.uint8 and a.ndim > 0:
+            a, b = from_bytes(a), b.astype(object)
         if a.shape != b.shape or a.dtype != b.dtype:
             return (
                 f"output {i} is {a.dtype}{list(a.shape)}, "
@@ -221,7 +244,7 @@ def tolerances(case, expected):
 
 def agree(case, a, b):
     """Whether results agree. Floats of 8 and 4 bits are rounded once."""
-    if a.dtype.kind in "biu":
+    if a.dtype.kind in "biuO":
         return np.array_equal(a, b)
     if a.dtype.itemsize == 1:
         return np.array_equal(a.astype(np.float32), b.astype(np.float32), equal_nan=True)

@@ -140,6 +140,7 @@ json compileAndRun(const std::string &folder, const std::string &cpu) {
   json open = json::parse(std::ifstream(folder + "/interface.json"));
   open["lengths"].get_to(request.lengths);
   open["shapes"].get_to(request.shapes);
+  open["string_lengths"].get_to(request.stringLengths);
   tinh::CompileResult result = tinh::compileModel(request);
   if (result.status == tinh::CompileStatus::InternalError)
     return {{"status", "failed"}, {"message", join(result.messages)}};

@@ -319,8 +319,10 @@ class PredictorsTest(node_models.NodeTest):
                        **tree | dict(nodes_modes=["BRANCH", "LEAF"]))  # fmt: skip
         self.refuse_ml(regressor, "nodes_values: expected 2 elements, found 1",
                        **tree | dict(nodes_values=[0.0]))  # fmt: skip
-        self.refuse_ml("LinearClassifier", "labels that are strings are not supported",
-                       coefficients=[1.0, 2.0], classlabels_strings=["a", "b"])  # fmt: skip
+        self.refuse_ml("LinearClassifier",
+                       "expected 3 classlabels_ints or classlabels_strings, found 2",
+                       coefficients=[1.0] * 6, intercepts=[0.0] * 3,
+                       classlabels_strings=["a", "b"])  # fmt: skip
         self.refuse_ml("LinearRegressor", "expected 1 times 2 coefficients",
                        coefficients=[1.0, 2.0, 3.0])  # fmt: skip
         self.refuse_ml("Normalizer", "expected MAX, L1 or L2", norm="L3")

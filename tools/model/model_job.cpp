@@ -50,6 +50,16 @@ static bool parseLength(StringRef text, ImportOptions &options) {
   return !name.empty();
 }
 
+/// NAME=256
+static bool parseStringLength(StringRef text, ImportOptions &options) {
+  auto [name, bytes] = text.rsplit('=');
+  int64_t count;
+  if (bytes.getAsInteger(10, count) || count < 1)
+    return false;
+  options.stringLengths[name] = count;
+  return !name.empty();
+}
+
 std::string compilerVersion() {
   return "LLVM " LLVM_VERSION_STRING ", on " +
          llvm::sys::getHostCPUName().str();
@@ -77,6 +87,17 @@ void addInputOptions(CLI::App &app, ImportOptions *options) {
          "NAME=3: how many tensors an input has that is a sequence, NAME.0, "
          "NAME.1 …; 1 or absent: whether an optional one is there")
       ->type_name("NAME=COUNT");
+  app.add_option_function<std::vector<std::string>>(
+         "--string-length",
+         [options](const std::vector<std::string> &lengths) {
+           for (const std::string &length : lengths)
+             if (!parseStringLength(length, *options))
+               throw CLI::ValidationError("--string-length " + length,
+                                          "expected NAME=256");
+         },
+         "NAME=256: how many bytes the strings of an input have at most; 64 if "
+         "not given")
+      ->type_name("NAME=BYTES");
   app.add_option_function<std::vector<std::string>>(
          "--input-value",
          [options](const std::vector<std::string> &values) {

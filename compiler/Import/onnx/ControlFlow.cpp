@@ -65,9 +65,9 @@ bool buildTensors(NodeBuilder &b, const GraphProto &graph, ValueRange inputs,
   if (!buildSubgraph(graph, given, made))
     return false;
   for (auto [info, operand] : llvm::zip_equal(graph.output(), made)) {
-    if (!operand.tensor) {
+    if (!operand.tensor || operand.isString) {
       b.fail("\"" + info.name() + "\" is " + operand.describe() +
-             "; a tensor is needed here");
+             "; a tensor of numbers is needed here");
       return false;
     }
     outputs.push_back(operand.tensor);
@@ -215,6 +215,7 @@ static SmallVector<Operand, 1> withTensors(ArrayRef<Operand> like,
 /// Whether both branches make the same number of tensors of the same types.
 static bool haveSameTypes(const Operand &a, const Operand &b) {
   return a.sequence.has_value() == b.sequence.has_value() &&
+         a.isString == b.isString &&
          llvm::equal(ValueRange(tensorsOf(a)).getTypes(),
                      ValueRange(tensorsOf(b)).getTypes());
 }
@@ -241,16 +242,18 @@ static bool checkBranches(NodeBuilder &b, ArrayRef<Operand> then,
 }
 
 /// `x` with zeros behind it up to the extents of `to`, of which its own are
-/// used.
-static Value padTo(NodeBuilder &b, Value x, ArrayRef<int64_t> to) {
+/// used; bytes behind strings are no part of them anyway.
+static Value padTo(NodeBuilder &b, Value x, ArrayRef<int64_t> to,
+                   bool isString) {
   Ints low(b.rank(x), 0), high(low);
   SmallVector<std::pair<int64_t, Value>> sizes;
   for (auto [d, extent] : llvm::enumerate(to)) {
     high[d] = extent - b.shape(x)[d];
-    if (high[d] != 0)
+    bool isWidth = isString && d + 1 == to.size();
+    if (high[d] != 0 && !isWidth)
       sizes.push_back({d, b.dimensionSize(x, d)});
   }
-  if (sizes.empty())
+  if (llvm::all_of(high, [](int64_t count) { return count == 0; }))
     return x;
   auto mode =
       graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
@@ -271,15 +274,16 @@ static void makeAlike(NodeBuilder &b, MutableArrayRef<Region> regions,
   OpBuilder::InsertionGuard guard(builder);
   for (auto [first, second] : llvm::zip_equal(then, otherwise)) {
     Value &x = first.tensor, &y = second.tensor;
-    if (!x || !y || b.element(x) != b.element(y) || b.rank(x) != b.rank(y))
+    if (!x || !y || first.isString != second.isString ||
+        b.element(x) != b.element(y) || b.rank(x) != b.rank(y))
       continue;
     Ints to(b.shape(x));
     for (auto [extent, other] : llvm::zip_equal(to, b.shape(y)))
       extent = std::max(extent, other);
     builder.setInsertionPointToEnd(&regions[0].front());
-    x = padTo(b, x, to);
+    x = padTo(b, x, to, first.isString);
     builder.setInsertionPointToEnd(&regions[1].front());
-    y = padTo(b, y, to);
+    y = padTo(b, y, to, first.isString);
     if (b.failed())
       return;
   }

@@ -11,6 +11,7 @@
 
 #include "compiler/Import/NodesByOp.h"
 #include "compiler/Import/onnx/Schemas.h"
+#include "compiler/Import/onnx/strings/Strings.h"
 
 #include "mlir/IR/Location.h"
 
@@ -31,7 +32,8 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
     : model(model), proto(proto), opsets(opsets), file(file), builder(builder),
       parent(parent), block(builder.raw().getInsertionBlock()) {
   for (const auto &tensor : proto.initializer())
-    initializers[tensor.name()] = &tensor;
+    if (tensor.data_type() != ::onnx::TensorProto::STRING)
+      initializers[tensor.name()] = &tensor;
   for (const auto &input : proto.input())
     declaredTypes[input.name()] = input.type().tensor_type().elem_type();
 }
@@ -65,6 +67,24 @@ std::optional<Operand> GraphImporter::find(StringRef name) {
   return tensor ? std::optional<Operand>({tensor, {}}) : std::nullopt;
 }
 
+/// Initializers of strings, which are no tensors of the graph.
+void GraphImporter::defineStrings() {
+  for (const auto &tensor : proto.initializer()) {
+    if (tensor.data_type() != ::onnx::TensorProto::STRING)
+      continue;
+    builder.setLocation(
+        NameLoc::get(StringAttr::get(builder.context(), tensor.name())));
+    std::string reason;
+    Value bytes = buildStrings(builder, tensor, reason);
+    if (bytes) {
+      define(tensor.name(), {bytes, {}, /*isString=*/true});
+    } else {
+      problems.add(reason);
+      defineUnknown(tensor.name());
+    }
+  }
+}
+
 /// The TensorProto.DataType of an input or an initializer.
 int GraphImporter::declaredType(StringRef name) const {
   if (auto it = initializers.find(name); it != initializers.end())
@@ -79,6 +99,9 @@ int GraphImporter::declaredType(StringRef name) const {
 int GraphImporter::knownType(StringRef name) const {
   if (auto it = values.find(name); it != values.end())
     return findElementType(NodeBuilder::element(it->second));
+  if (auto it = others.find(name); it != others.end())
+    return it->second.tensor ? ::onnx::TensorProto::STRING
+                             : ::onnx::TensorProto::UNDEFINED;
   if (auto it = initializers.find(name); it != initializers.end())
     return it->second->data_type();
   return parent ? parent->knownType(name) : ::onnx::TensorProto::UNDEFINED;
@@ -108,7 +131,8 @@ Value GraphImporter::lookup(StringRef name) {
     return it->second;
   if (const Operand *other = findOther(name)) {
     error = ("\"" + name + "\" is " + other->describe() +
-             "; a tensor is needed here")
+             (other->tensor ? "; numbers are needed here"
+                            : "; a tensor is needed here"))
                 .str();
     return {};
   }
@@ -245,6 +269,7 @@ bool GraphImporter::checkSupported(const NodeList &list) {
 }
 
 bool GraphImporter::build() {
+  defineStrings();
   if (proto.sparse_initializer_size() > 0)
     problems.add("sparse initializers are not supported");
   for (const auto &tensor : proto.sparse_initializer())
@@ -315,11 +340,11 @@ bool GraphImporter::buildNode(const Node &node) {
   if (hasSubgraphs(node)) {
     results = buildControlFlow(nodeBuilder);
   } else {
-    const OpEntry *entry =
-        findOp(node.domain(), node.proto->op_type(), node.opset());
+    std::optional<OpEntry> entry = findEntry(node);
     if (!checkInputs(nodeBuilder, *entry))
       return false;
-    if (auto unknown = findUnknownSize(nodeBuilder); !unknown.empty())
+    std::string unknown = isMove(*entry) ? "" : findUnknownSize(nodeBuilder);
+    if (!unknown.empty())
       return fail(node, unknown);
     results = entry->build(nodeBuilder);
   }
@@ -333,6 +358,20 @@ bool GraphImporter::buildNode(const Node &node) {
   if (!hasSubgraphs(node) && !checkTypes(node))
     return false;
   return defineResults(nodeBuilder, results);
+}
+
+/// What builds a node, by the types of what it reads.
+std::optional<OpEntry> GraphImporter::findEntry(const Node &node) const {
+  StringRef op = node.proto->op_type();
+  for (const std::string &name : node.proto->input()) {
+    const Operand *other = findOther(name);
+    if (!other || !other->isString)
+      continue;
+    if (auto entry = findOpOnStrings(node.domain(), op, node.opset()))
+      return entry;
+  }
+  const OpEntry *entry = findOp(node.domain(), op, node.opset());
+  return entry ? std::optional<OpEntry>(*entry) : std::nullopt;
 }
 
 /// That the inputs have types that ONNX allows, after all that the op says
@@ -427,8 +466,10 @@ bool GraphImporter::checkInputs(const NodeBuilder &builder,
       right = false;
       continue;
     }
-    bool isAny = i == 0 && entry.takesSequence;
-    bool isChecked = i < entry.minInputs || findOther(name);
+    const Operand *other = findOther(name);
+    bool isAny = (i == 0 && entry.takesSequence) ||
+                 (entry.takesStrings && other && other->isString);
+    bool isChecked = i < entry.minInputs || other;
     if (!isAny && (isChecked ? !lookup(name) : !isReadable(name)))
       right = fail(node, std::string(error));
   }

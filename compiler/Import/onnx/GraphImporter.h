@@ -27,7 +27,7 @@ public:
                 GraphImporter *parent = nullptr);
 
   void define(llvm::StringRef name, Operand value) {
-    if (value.tensor)
+    if (value.tensor && !value.isString)
       values[name] = value.tensor;
     else
       others[name] = std::move(value);
@@ -65,6 +65,8 @@ private:
   bool buildKnown(const Node &node);
   bool buildNode(const Node &node);
   bool defineResults(const NodeBuilder &node, const Results &results);
+  void defineStrings();
+  std::optional<OpEntry> findEntry(const Node &node) const;
   bool checkInputs(const NodeBuilder &builder, const OpEntry &entry);
   bool checkTypes(const Node &node);
 
@@ -101,7 +103,7 @@ private:
   /// Where its nodes are built.
   mlir::Block *block;
   llvm::StringMap<mlir::Value> values;
-  /// What is no tensor.
+  /// What is no tensor of numbers.
   llvm::StringMap<Operand> others;
   llvm::StringSet<> unknown;
   llvm::StringMap<int> declaredTypes;

@@ -11,6 +11,7 @@
 #include "compiler/Import/onnx/GraphImporter.h"
 #include "compiler/Import/onnx/Inputs.h"
 #include "compiler/Import/onnx/ModelScan.h"
+#include "compiler/Import/onnx/strings/Strings.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FileSystem.h"
@@ -104,6 +105,11 @@ void addWeights(const ::onnx::GraphProto &graph, llvm::StringSet<> &weights) {
 struct Result {
   std::string name;
   Value value;
+  bool isString = false;
+
+  ArrayRef<int64_t> shape() const {
+    return isString ? stringShape(value) : NodeBuilder::shape(value);
+  }
 };
 
 /// Fills the function that becomes @main; its type is set at the end.
@@ -140,7 +146,7 @@ void ModelImporter::checkDeclaredShape(const ::onnx::TypeProto::Tensor &type,
                                        const Result &result) {
   if (!type.has_shape() || !options.shapes.empty() || !problems.empty())
     return;
-  ArrayRef<int64_t> shape = NodeBuilder::shape(result.value);
+  ArrayRef<int64_t> shape = result.shape();
   auto warn = [&](const Twine &declared) {
     emitWarning(fileLocation(context, file.path))
         << "output \"" << result.name << "\" is declared with " << declared
@@ -157,8 +163,16 @@ void ModelImporter::checkDeclaredType(const ::onnx::TypeProto::Tensor &type,
                                       const Result &result) {
   int declared = type.elem_type();
   Type element = NodeBuilder::element(result.value);
-  if (declared == 0 || valueElementType(declared, &context) == element)
+  bool isDeclaredString = declared == ::onnx::TensorProto::STRING;
+  if (declared == 0 ||
+      (result.isString ? isDeclaredString
+                       : valueElementType(declared, &context) == element))
     return;
+  if (result.isString) {
+    problems.add("output \"" + result.name + "\" is declared as " +
+                 elementTypeName(declared) + ", but has strings");
+    return;
+  }
   std::string text;
   llvm::raw_string_ostream(text) << element;
   problems.add("output \"" + result.name + "\" is declared as " +
@@ -196,10 +210,12 @@ void ModelImporter::collectResults(GraphImporter &importer,
     if (!found)
       problems.add("output \"" + output.name() + "\": " + importer.error);
     else if (found->tensor)
-      addResult(output.type(), {output.name(), found->tensor}, results);
+      addResult(output.type(), {output.name(), found->tensor, found->isString},
+                results);
     else if (found->sequence)
       for (auto [i, tensor] : llvm::enumerate(*found->sequence))
-        addResult(output.type(), {elementName(output.name(), i), tensor},
+        addResult(output.type(),
+                  {elementName(output.name(), i), tensor, found->isString},
                   results);
   }
   llvm::StringSet<> names;
@@ -238,8 +254,8 @@ Operand toOperand(const ModelInput &input, GraphBuilder &builder,
     arguments = arguments.drop_front();
   }
   if (input.isSequence)
-    return {{}, std::move(tensors)};
-  return {tensors.empty() ? Value() : tensors.front(), {}};
+    return {{}, std::move(tensors), input.isString};
+  return {tensors.empty() ? Value() : tensors.front(), {}, input.isString};
 }
 
 OwningOpRef<ModuleOp> ModelImporter::build(ArrayRef<ModelInput> inputs) {

@@ -21,6 +21,12 @@ llvm::StringSet<> split(StringRef names) {
   return set;
 }
 
+/// An input that is a tensor; else null.
+Value tensorInput(NodeBuilder &b, int i) {
+  auto operand = b.has(i) ? b.operand(i) : std::nullopt;
+  return operand ? operand->tensor : Value();
+}
+
 /// Whether an op is built for such inputs, whatever dimension it is. Others are
 /// built of extents, which are the largest that there may be.
 bool takesSizes(StringRef domain, StringRef name) {
@@ -38,10 +44,11 @@ bool takesSizes(StringRef domain, StringRef name) {
       "Optional OptionalGetElement OptionalHasElement Or PRelu Pad Pow "
       "QuantizeLinear Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum "
       "ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
-      "ReduceSumSquare Relu Reshape Round Scatter ScatterElements ScatterND "
-      "Selu SequenceAt SequenceConstruct SequenceErase SequenceInsert "
-      "SequenceLength Shape Shrink Sigmoid Sign Sin Sinh Size Slice "
-      "Softplus Softsign Sqrt Squeeze Sub Sum Swish Tan Tanh "
+      "ReduceSumSquare RegexFullMatch Relu Reshape Round Scatter "
+      "ScatterElements ScatterND Selu SequenceAt SequenceConstruct "
+      "SequenceErase SequenceInsert SequenceLength Shape Shrink Sigmoid Sign "
+      "Sin Sinh Size Slice Softplus Softsign Sqrt Squeeze StringConcat "
+      "StringNormalizer StringSplit Sub Sum Swish Tan Tanh "
       "ThresholdedRelu TopK Transpose Unsqueeze Where Xor";
   static const llvm::StringSet<> ops = split(kOps);
   return domain.empty() && ops.contains(name);
@@ -52,7 +59,7 @@ bool broadcasts(StringRef domain, StringRef name) {
   static const llvm::StringSet<> ops = split(
       "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater "
       "GreaterOrEqual Less LessOrEqual Max Mean Min Mod Mul Or PRelu Pow "
-      "Sub Sum Where Xor");
+      "StringConcat Sub Sum Where Xor");
   return domain.empty() && ops.contains(name);
 }
 
@@ -63,6 +70,11 @@ bool takesSizes(NodeBuilder &b) {
     return true;
   if (op == "MaxPool" || op == "Dropout") // Indices are those of extents.
     return b.numOutputs() == 1;
+  if (op == "TfIdfVectorizer") { // Counts of what there is of a row.
+    Value tokens = tensorInput(b, 0);
+    int64_t rank = tokens ? b.rank(tokens) - (b.isString(0) ? 1 : 0) : 0;
+    return rank == 1 || !b.graph.isBounded(tokens, 0);
+  }
   if (op != "Split" && op != "Softmax" && op != "LogSoftmax")
     return false;
   bool isSplit = op == "Split";
@@ -73,12 +85,6 @@ bool takesSizes(NodeBuilder &b) {
   // Softmax was along all dimensions from its axis on.
   return axis &&
          (isSplit ? !b.graph.isBounded(x, *axis) : *axis == b.rank(x) - 1);
-}
-
-/// An input that is a tensor; else null.
-Value tensorInput(NodeBuilder &b, int i) {
-  auto operand = b.has(i) ? b.operand(i) : std::nullopt;
-  return operand ? operand->tensor : Value();
 }
 
 std::string describe(NodeBuilder &b, int i, int64_t d) {

@@ -10,6 +10,7 @@
 #include "compiler/Import/GraphBuilder.h"
 #include "compiler/Import/InputOptions.h"
 #include "compiler/Import/onnx/Tensors.h"
+#include "compiler/Import/onnx/strings/Strings.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -164,15 +165,39 @@ bool checkInitializer(const ValueInfoProto &info, const TensorProto &tensor,
   return false;
 }
 
+bool isString(const ValueInfoProto &info) {
+  return info.type().tensor_type().elem_type() == TensorProto::STRING;
+}
+
+/// The bytes that a string of an input has at most; nothing, with an error, if
+/// the options give the input another one than strings have.
+std::optional<int64_t> readWidth(const ValueInfoProto &info,
+                                 const ImportOptions &options,
+                                 std::string &error) {
+  auto given = options.stringLengths.find(info.name());
+  bool isGiven = given != options.stringLengths.end();
+  int64_t width = isGiven ? given->second : ImportOptions::kStringLength;
+  if (isGiven && !isString(info))
+    error = kStringLengthOfNumbers;
+  else if (width < 1)
+    error = "strings of " + std::to_string(width) + " bytes are none";
+  else
+    error = checkStringLength(width);
+  return error.empty() ? std::optional<int64_t>(width) : std::nullopt;
+}
+
 /// The type of an input; null, with an error, if it cannot be one.
 RankedTensorType readType(const ValueInfoProto &info, const ShapeReader &reader,
-                          MLIRContext *context, Problems &problems) {
+                          const ImportOptions &options, MLIRContext *context,
+                          Problems &problems) {
   auto fail = [&](const Twine &what) {
     problems.add("input \"" + info.name() + "\": " + what);
     return RankedTensorType();
   };
   int dataType = info.type().tensor_type().elem_type();
-  Type element = valueElementType(dataType, context);
+  Type element = isString(info)
+                     ? IntegerType::get(context, 8, IntegerType::Unsigned)
+                     : valueElementType(dataType, context);
   if (!element)
     return fail("element type " + elementTypeName(dataType) +
                 " is not supported");
@@ -181,6 +206,12 @@ RankedTensorType readType(const ValueInfoProto &info, const ShapeReader &reader,
     problems.add(describeOpen(info));
     return {};
   }
+  std::string error;
+  auto width = readWidth(info, options, error);
+  if (!width)
+    return fail(error);
+  if (isString(info))
+    shape->push_back(*width);
   if (!countElements(*shape))
     return fail("the shape " + formatShape(*shape) + " is beyond any memory");
   return RankedTensorType::get(*shape, element);
@@ -362,19 +393,24 @@ bool InputReader::readTensor(const ValueInfoProto &info, Input &input) {
   if (wrong.contains(info.name()))
     return false;
   input.name = info.name();
-  input.type = readType(info, shapes, context, problems);
+  input.type = readType(info, shapes, options, context, problems);
   if (!input.type)
     return false;
   std::string error;
-  input.value = inputValue(options, info.name(), input.type, error);
+  input.value = isString(info)
+                    ? stringValue(options, info.name(), input.type, error)
+                    : inputValue(options, info.name(), input.type, error);
   if (!error.empty())
     problems.add(error);
   return error.empty();
 }
 
 ModelInput InputReader::read(const DeclaredInput &declared) {
-  ModelInput input = {
-      declared.info->name(), declared.isSequence, declared.isWrong, {}};
+  ModelInput input = {declared.info->name(),
+                      declared.isSequence,
+                      llvm::any_of(declared.tensors, isString),
+                      declared.isWrong,
+                      {}};
   for (const ValueInfoProto &info : declared.tensors) {
     if (!seen.insert(info.name()).second) {
       problems.add("input \"" + info.name() +
@@ -402,6 +438,7 @@ std::vector<ModelInput> readInputs(const GraphProto &graph,
   checkNames(options, declared, problems);
   ImportOptions ofTensors = options;
   giveToTensors(ofTensors.shapes, declared);
+  giveToTensors(ofTensors.stringLengths, declared);
   giveToTensors(ofTensors.inputValues, declared);
   InputReader reader(ofTensors, context, problems);
   for (const DeclaredInput &input : declared)

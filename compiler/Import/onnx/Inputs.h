@@ -28,6 +28,8 @@ struct Input {
 struct ModelInput {
   std::string name;
   bool isSequence = false;
+  /// Whether its tensors are the bytes of strings.
+  bool isString = false;
   /// What is wrong with it has been noted.
   bool isUnknown = false;
   std::vector<Input> tensors;

@@ -257,7 +257,9 @@ Results GraphImporter::buildLoop(NodeBuilder &b) {
       return {Value()};
     initial.push_back(*operand);
   }
-  if (llvm::any_of(initial, [](const Operand &x) { return !x.tensor; }))
+  // The widths of strings may change, as may sequences.
+  if (llvm::any_of(initial,
+                   [](const Operand &x) { return !x.tensor || x.isString; }))
     return unrollLoop(b, initial,
                       [&](const GraphProto &graph, ArrayRef<Operand> inputs,
                           SmallVectorImpl<Operand> &outputs) {

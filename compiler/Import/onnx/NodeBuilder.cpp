@@ -19,12 +19,16 @@ namespace tinh::onnx {
 //===----------------------------------------------------------------------===//
 
 std::string Operand::describe() const {
+  if (tensor && isString)
+    return "strings of the shape " +
+           formatShape(GraphOps::shape(tensor).drop_back());
   if (tensor)
     return graph::shapeToString(tensor.getType());
   if (!sequence)
     return "an optional that has nothing";
   return "a sequence of " + std::to_string(sequence->size()) +
-         (sequence->size() == 1 ? " tensor" : " tensors");
+         (sequence->size() == 1 ? " tensor" : " tensors") +
+         (isString ? " of strings" : "");
 }
 
 bool NodeBuilder::has(int i) const {
@@ -66,10 +70,30 @@ std::optional<Sequence> NodeBuilder::sequence(int i) {
   std::optional<Operand> found = operand(i);
   if (!found)
     return std::nullopt;
-  if (!found->sequence)
-    fail("input " + Twine(i) + ": expected a sequence of tensors, found " +
+  if (!found->sequence || found->isString) {
+    fail("input " + Twine(i) + ": expected a sequence of tensors" +
+         (found->isString ? " of numbers" : "") + ", found " +
          found->describe());
+    return std::nullopt;
+  }
   return found->sequence;
+}
+
+bool NodeBuilder::isString(int i) {
+  if (!has(i))
+    return false;
+  std::optional<Operand> found = operand(i);
+  return found && found->tensor && found->isString;
+}
+
+Value NodeBuilder::strings(int i) {
+  std::optional<Operand> found = operand(i);
+  if (!found)
+    return {};
+  if (found->tensor && found->isString)
+    return found->tensor;
+  return fail("input " + Twine(i) + ": expected strings, found " +
+              found->describe());
 }
 
 bool NodeBuilder::refuseOutputs(int first) {

@@ -31,6 +31,9 @@ using Sequence = llvm::SmallVector<mlir::Value, 0>;
 struct Operand {
   mlir::Value tensor;
   std::optional<Sequence> sequence;
+  /// Whether its tensors are the bytes of strings, as strings/Strings.h has
+  /// them.
+  bool isString = false;
 
   bool isAbsent() const { return !tensor && !sequence; }
   /// "2x3xf32", "a sequence of 2 tensors": for messages.
@@ -80,6 +83,10 @@ public:
   int inputType(int i) const;
   /// Nothing, with an error, if the input is no sequence.
   std::optional<Sequence> sequence(int i);
+  /// Whether an input is a tensor of strings, and their bytes; null, with an
+  /// error, if it is none.
+  bool isString(int i);
+  mlir::Value strings(int i);
   /// Nothing only after an error; an optional that is not given is absent.
   std::optional<Operand> operand(int i);
   /// What is given in place of results by ops that do not make tensors alone.

@@ -30,6 +30,8 @@ struct OpEntry {
   /// Whether its first input is a sequence or an optional; all others are
   /// tensors.
   bool takesSequence = false;
+  /// Whether any of its inputs may be strings; else all are numbers.
+  bool takesStrings = false;
 };
 
 llvm::ArrayRef<OpEntry> activationOps();
@@ -40,6 +42,7 @@ llvm::ArrayRef<OpEntry> einsumOps();
 llvm::ArrayRef<OpEntry> elementwiseOps();
 llvm::ArrayRef<OpEntry> fusedOps();
 llvm::ArrayRef<OpEntry> groupQueryAttentionOps();
+llvm::ArrayRef<OpEntry> labelOps();
 llvm::ArrayRef<OpEntry> linearAlgebraOps();
 llvm::ArrayRef<OpEntry> lossOps();
 llvm::ArrayRef<OpEntry> movementOps();
@@ -63,6 +66,7 @@ llvm::ArrayRef<OpEntry> sequenceOps();
 llvm::ArrayRef<OpEntry> shapeOps();
 llvm::ArrayRef<OpEntry> signalOps();
 llvm::ArrayRef<OpEntry> stateOps();
+llvm::ArrayRef<OpEntry> stringOps();
 llvm::ArrayRef<OpEntry> supportVectorOps();
 llvm::ArrayRef<OpEntry> suppressionOps();
 llvm::ArrayRef<OpEntry> treeOps();

@@ -77,8 +77,9 @@ Results unrollLoop(NodeBuilder &b, ArrayRef<Operand> initial,
     carried.assign(made.take_front(initial.size()));
     for (auto [row, operand] :
          llvm::zip_equal(rows, made.drop_front(initial.size()))) {
-      if (!operand.tensor)
-        return {b.fail("a loop stacks tensors, found " + operand.describe())};
+      if (!operand.tensor || operand.isString)
+        return {b.fail("a loop stacks tensors of numbers, found " +
+                       operand.describe())};
       row.push_back(operand.tensor);
     }
   }
@@ -102,6 +103,9 @@ Results buildSequenceMap(NodeBuilder &b, SubgraphBuilder buildSubgraph) {
     std::optional<Operand> operand = b.operand(i);
     if (!operand)
       return {Value()};
+    if (operand->isString)
+      return {b.fail("input " + Twine(i) + ": expected numbers, found " +
+                     operand->describe())};
     if (operand->isAbsent() ||
         (operand->sequence && operand->sequence->size() != first->size()))
       return {b.fail("input " + Twine(i) +

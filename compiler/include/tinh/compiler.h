@@ -103,6 +103,11 @@ struct CompileRequest {
   /// name: each is an input NAME.0, NAME.1 …. Of an optional one, whether it is
   /// there: 1 or 0; -1, if an optional sequence is not.
   std::map<std::string, int64_t> lengths;
+  /// How many bytes the strings of an ONNX model's input have at most, by its
+  /// name; 64 where nothing is said. Such an input, and an output of strings, is
+  /// a tensor of bytes, u8, with a dimension of so many behind its own: UTF-8,
+  /// filled up with NUL.
+  std::map<std::string, int64_t> stringLengths;
   /// Memory that weights of a JSON graph refer to, by name.
   std::map<std::string, MemoryBlock> memory;
   /// A .safetensors file, such as the state of a training step, whose tensors

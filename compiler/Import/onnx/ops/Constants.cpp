@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/OpTable.h"
+#include "compiler/Import/onnx/strings/Strings.h"
 
 #include <cmath>
 
@@ -17,6 +17,8 @@ namespace tinh::onnx {
 namespace {
 
 Results constant(NodeBuilder &b) {
+  if (auto strings = stringConstant(b))
+    return *strings;
   Type f32 = b.graph.raw().getF32Type();
   if (auto *a = b.attribute("value", AttributeProto::TENSOR))
     return {b.tensor(a->t())};
@@ -32,8 +34,9 @@ Results constant(NodeBuilder &b) {
     Ints values = b.intsAttribute("value_ints");
     return {b.constantInts(static_cast<int64_t>(values.size()), values)};
   }
-  return {b.fail("only constants of numbers are supported: value, value_float, "
-                 "value_floats, value_int, value_ints")};
+  return {b.fail("only dense constants are supported: value, value_float, "
+                 "value_floats, value_int, value_ints, value_string, "
+                 "value_strings")};
 }
 
 /// A splat, so that its size does not matter.

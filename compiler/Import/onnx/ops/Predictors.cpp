@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ops of ai.onnx.ml on numbers; graphs have no strings.
+// Ops of ai.onnx.ml on numbers; what has labels is in strings/Labels.cpp.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/OpTable.h"
 #include "compiler/Import/onnx/ops/Scores.h"
+#include "compiler/Import/onnx/strings/Strings.h"
 
 #include <cmath>
 #include <numbers>
@@ -78,11 +78,31 @@ Value transformScores(NodeBuilder &b, Value scores, StringRef name) {
                 name + "\"");
 }
 
-Value labelsOf(NodeBuilder &b, Value classes, ArrayRef<int64_t> labels) {
-  if (!classes || b.failed())
-    return {};
-  auto count = static_cast<int64_t>(labels.size());
-  return b.gather(b.constantInts(count, labels), classes, 0);
+ClassLabels readLabels(NodeBuilder &b, StringRef integers) {
+  return {b.intsAttribute(integers),
+          stringsAttribute(b, "classlabels_strings")};
+}
+
+Results labelled(NodeBuilder &b, Value classes, const ClassLabels &labels,
+                 Value scores) {
+  if (!classes || !scores || b.failed())
+    return {Value()};
+  if (labels.strings.empty())
+    return {
+        b.gather(b.constantInts(labels.size(), labels.integers), classes, 0),
+        scores};
+  Value names = constantStrings(b, labels.size(), labels.strings);
+  return giveStrings(b, b.gather(names, classes, 0), {scores});
+}
+
+Results labelledByTwo(NodeBuilder &b, Value isSecond, ClassLabels labels,
+                      Value scores) {
+  if (labels.size() < 2 && !labels.strings.empty())
+    return {b.fail("expected two classlabels_strings, found one")};
+  if (labels.size() < 2)
+    labels.integers = {0, labels.integers.empty() ? 1 : labels.integers[0]};
+  return labelled(b, b.cast(isSecond, b.graph.raw().getI64Type()), labels,
+                  scores);
 }
 
 namespace {
@@ -138,10 +158,7 @@ Results linearRegressor(NodeBuilder &b) {
 /// The class of the largest score. One score is that of the second of two
 /// classes, or decides between a class and none.
 Results linearClassifier(NodeBuilder &b) {
-  if (b.hasAttribute("classlabels_strings"))
-    return {b.fail("labels that are strings are not supported; export the "
-                   "model with integers")};
-  Ints labels = b.intsAttribute("classlabels_ints");
+  ClassLabels labels = readLabels(b, "classlabels_ints");
   auto rows = static_cast<int64_t>(floatsAttribute(b, "intercepts").size());
   Value x = featuresOf(b);
   if (!x)
@@ -159,19 +176,19 @@ Results linearClassifier(NodeBuilder &b) {
   }
   scores = transformScores(b, scores, transform);
   if (rows > 1) {
-    if (static_cast<int64_t>(labels.size()) != rows)
-      return {b.fail("expected " + Twine(rows) + " classlabels_ints, found " +
+    if (labels.size() != rows)
+      return {b.fail("expected " + Twine(rows) +
+                     " classlabels_ints or classlabels_strings, found " +
                      Twine(labels.size()))};
     Value best =
         b.create<graph::ArgmaxOp>({scores}, {b.attr("axis", int64_t(1))});
-    return {labelsOf(b, best, labels), asFloats(b, scores)};
+    return labelled(b, best, labels, asFloats(b, scores));
   }
   Value threshold = b.scalarLike(scores, transform == "NONE" ? 0 : 0.5);
   Value isHit = b.compare(Predicate::GreaterEqual, scores, threshold);
-  Value hit =
-      b.cast(b.reshape(isHit, b.shape(scores)[0]), b.graph.raw().getI64Type());
-  return {labelsOf(b, hit, {0, labels.empty() ? 1 : labels.front()}),
-          asFloats(b, scores)};
+  // One score decides between a label and 0, or that of a class and another.
+  return labelledByTwo(b, b.reshape(isHit, b.shape(scores)[0]), labels,
+                       asFloats(b, scores));
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,117 +313,22 @@ Results featureVectorizer(NodeBuilder &b) {
 
 /// 1 for the category that an element is, along a new last dimension.
 Results oneHotEncoder(NodeBuilder &b) {
+  Type f32 = b.graph.raw().getF32Type();
+  if (b.isString(0))
+    return {b.cast(
+        equalToEach(b, b.strings(0), stringsAttribute(b, "cats_strings")),
+        f32)};
   Value x = b.input(0);
   Ints categories = b.intsAttribute("cats_int64s");
   if (categories.empty())
-    return {b.fail("categories that are strings are not supported; expected "
-                   "the attribute cats_int64s")};
+    return {b.fail("expected the attribute cats_int64s")};
   Type i64 = b.graph.raw().getI64Type();
   Ints shape(b.shape(x));
   shape.push_back(1);
   Value isOne = b.compare(
       Predicate::Equal, b.reshape(b.cast(x, i64), shape),
       b.constantInts(static_cast<int64_t>(categories.size()), categories));
-  return {b.cast(isOne, b.graph.raw().getF32Type())};
-}
-
-/// The keys or values of a LabelEncoder.
-struct Table {
-  Type element;
-  SmallVector<double> numbers;
-  Ints integers; ///< In their place, of i64.
-
-  size_t size() const {
-    return element.isInteger(64) ? integers.size() : numbers.size();
-  }
-  Value constant(NodeBuilder &b) const {
-    auto count = static_cast<int64_t>(size());
-    return element.isInteger(64) ? b.constantInts({count}, integers)
-                                 : b.constantFloats(element, count, numbers);
-  }
-};
-
-/// Those of a tensor, if it is small enough to be known.
-std::optional<Table> tableOf(NodeBuilder &b, const AttributeProto *attribute) {
-  Value value = attribute ? b.tensor(attribute->t()) : Value();
-  auto known = value ? b.graph.constantOf(value) : std::nullopt;
-  if (!known)
-    return std::nullopt;
-  Table table{b.element(value), {}, {}};
-  if (table.element.isInteger(64))
-    for (int64_t number : known->getValues<int64_t>())
-      table.integers.push_back(number);
-  else
-    table.numbers = denseToDoubles(*known);
-  return table;
-}
-
-/// The first attribute of these that is there.
-std::optional<Table> readTable(NodeBuilder &b, const std::string &prefix) {
-  if (b.hasAttribute(prefix + "_floats"))
-    return Table{
-        b.graph.raw().getF32Type(), floatsAttribute(b, prefix + "_floats"), {}};
-  if (b.hasAttribute(prefix + "_int64s"))
-    return Table{
-        b.graph.raw().getI64Type(), {}, b.intsAttribute(prefix + "_int64s")};
-  if (auto table =
-          tableOf(b, b.attribute(prefix + "_tensor", AttributeProto::TENSOR)))
-    return table;
-  b.fail("labels that are strings, or more than a thousand in a tensor, are "
-         "not supported; expected " +
-         prefix + "_int64s or " + prefix + "_floats");
-  return std::nullopt;
-}
-
-void addDefault(NodeBuilder &b, Table &table) {
-  auto given =
-      tableOf(b, b.attribute("default_tensor", AttributeProto::TENSOR));
-  bool isGiven = given && given->size() == 1 && given->element == table.element;
-  if (b.hasAttribute("default_tensor") && !isGiven)
-    b.fail("attribute default_tensor: expected one element of the type of the "
-           "values");
-  int64_t integer = b.intAttribute("default_int64", -1);
-  double number = isa<FloatType>(table.element)
-                      ? b.floatAttribute("default_float", -0.0)
-                      : static_cast<double>(integer);
-  if (table.element.isInteger(64))
-    table.integers.push_back(isGiven ? given->integers.front() : integer);
-  else
-    table.numbers.push_back(isGiven ? given->numbers.front() : number);
-}
-
-/// Each element replaced by the value of its key, or by a default.
-Results labelEncoder(NodeBuilder &b) {
-  Value x = b.input(0);
-  auto keys = readTable(b, "keys");
-  auto values = keys ? readTable(b, "values") : std::nullopt;
-  if (!values)
-    return {Value()};
-  auto count = static_cast<int64_t>(keys->size());
-  if (keys->element != b.element(x) || count < 1 ||
-      values->size() != keys->size())
-    return {b.fail("expected as many keys as values, of the type of the input "
-                   "elements, found " +
-                   Twine(count) + " and " + Twine(values->size()))};
-  addDefault(b, *values);
-  Ints shape(b.shape(x));
-  shape.push_back(1);
-  Value key = b.reshape(x, shape);
-  Value isKey = b.compare(Predicate::Equal, key, keys->constant(b));
-  if (isa<FloatType>(keys->element)) // NaN is a key, too.
-    for (auto [i, value] : llvm::enumerate(keys->numbers))
-      if (std::isnan(value)) {
-        Value here = b.compare(Predicate::Equal, b.iota(count),
-                               b.scalar(b.graph.raw().getI64Type(), i));
-        isKey = b.where(
-            b.create<graph::AndOp>({b.create<graph::IsNanOp>({key}), here}),
-            here, isKey);
-      }
-  // The last place is the default's.
-  Type i64 = b.graph.raw().getI64Type();
-  Value place = b.where(isKey, b.iota(count), b.scalar(i64, count));
-  place = b.reduce(Kind::Min, place, b.rank(x), /*keepdims=*/false);
-  return {b.gather(values->constant(b), place, 0)};
+  return {b.cast(isOne, f32)};
 }
 
 } // namespace
@@ -417,11 +339,11 @@ ArrayRef<OpEntry> predictorOps() {
       {"ai.onnx.ml.Binarizer", 1, 1, 1, binarizer},
       {"ai.onnx.ml.FeatureVectorizer", 1, 1, -1, featureVectorizer},
       {"ai.onnx.ml.Imputer", 1, 1, 1, imputer},
-      {"ai.onnx.ml.LabelEncoder", 2, 1, 1, labelEncoder},
       {"ai.onnx.ml.LinearClassifier", 1, 1, 1, linearClassifier},
       {"ai.onnx.ml.LinearRegressor", 1, 1, 1, linearRegressor},
       {"ai.onnx.ml.Normalizer", 1, 1, 1, normalizer},
-      {"ai.onnx.ml.OneHotEncoder", 1, 1, 1, oneHotEncoder},
+      {"ai.onnx.ml.OneHotEncoder", 1, 1, 1, oneHotEncoder,
+       /*takesSequence=*/false, /*takesStrings=*/true},
       {"ai.onnx.ml.Scaler", 1, 1, 1, scaler},
   };
   return entries;

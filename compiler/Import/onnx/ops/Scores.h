@@ -20,9 +20,26 @@ llvm::SmallVector<double> floatsAttribute(NodeBuilder &b, llvm::StringRef name);
 mlir::Value transformScores(NodeBuilder &b, mlir::Value scores,
                             llvm::StringRef name);
 
-/// The label, i64, of each row's class, an index.
-mlir::Value labelsOf(NodeBuilder &b, mlir::Value classes,
-                     llvm::ArrayRef<int64_t> labels);
+/// What a classifier calls its classes: integers or strings.
+struct ClassLabels {
+  Ints integers;
+  std::vector<std::string> strings;
+
+  int64_t size() const {
+    return static_cast<int64_t>(integers.size() + strings.size());
+  }
+};
+
+/// The labels that the attribute `integers` or classlabels_strings has.
+ClassLabels readLabels(NodeBuilder &b, llvm::StringRef integers);
+
+/// A classifier's results: the label of each row's class, an index, and scores.
+Results labelled(NodeBuilder &b, mlir::Value classes, const ClassLabels &labels,
+                 mlir::Value scores);
+/// The same of two classes, by whether a row is of the second. The first one of
+/// a single integer is 0.
+Results labelledByTwo(NodeBuilder &b, mlir::Value isSecond, ClassLabels labels,
+                      mlir::Value scores);
 
 } // namespace tinh::onnx
 

@@ -185,13 +185,11 @@ Value scoresOfTwo(NodeBuilder &b, Value score, bool isProbability) {
 }
 
 Results treeEnsembleClassifier(NodeBuilder &b) {
-  if (b.hasAttribute("classlabels_strings"))
-    return {b.fail("labels that are strings are not supported; export the "
-                   "model with integers")};
-  Ints labels = b.intsAttribute("classlabels_int64s");
+  ClassLabels labels = readLabels(b, "classlabels_int64s");
   auto forest = readNumberedTrees(b, "class");
-  if (!forest || labels.empty())
-    return {b.fail("attribute classlabels_int64s is missing")};
+  if (!forest || labels.size() == 0)
+    return {b.fail("attribute classlabels_int64s or classlabels_strings is "
+                   "missing")};
   std::string transform = b.stringAttribute("post_transform", "NONE");
   SmallVector<double> base = numbersAttribute(b, "base_values");
   llvm::DenseSet<int64_t> targets;
@@ -200,7 +198,7 @@ Results treeEnsembleClassifier(NodeBuilder &b) {
     targets.insert(weight.target);
     isPositive &= weight.weight >= 0;
   }
-  auto classes = static_cast<int64_t>(labels.size());
+  int64_t classes = labels.size();
   bool isBinary = targets.size() == 1 && classes <= 2;
   if (isBinary) {
     for (LeafWeight &weight : forest->weights)
@@ -216,17 +214,16 @@ Results treeEnsembleClassifier(NodeBuilder &b) {
   if (!isBinary) {
     Value best =
         b.create<graph::ArgmaxOp>({scores}, {b.attr("axis", int64_t(1))});
-    return {labelsOf(b, best, labels), transformScores(b, scores, transform)};
+    return labelled(b, best, labels, transformScores(b, scores, transform));
   }
   Value limit = b.scalarLike(scores, isPositive ? 0.5 : 0);
   Value isSecond = b.reshape(b.compare(Predicate::Greater, scores, limit),
                              b.shape(scores)[0]);
-  Ints two = classes == 2 ? labels : Ints{0, labels.front()};
-  Value y = labelsOf(b, b.cast(isSecond, b.graph.raw().getI64Type()), two);
   // ONNX Runtime leaves probabilities as they are, but for PROBIT.
   Value both = scoresOfTwo(b, scores, isPositive);
   bool isDone = isPositive && transform != "PROBIT";
-  return {y, isDone ? both : transformScores(b, both, transform)};
+  return labelledByTwo(b, isSecond, labels,
+                       isDone ? both : transformScores(b, both, transform));
 }
 
 /// A node that looks whether a feature is one of several numbers, as nodes that

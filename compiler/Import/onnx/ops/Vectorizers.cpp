@@ -7,12 +7,13 @@
 //===----------------------------------------------------------------------===//
 //
 // TfIdfVectorizer counts how often each of the n-grams that it knows stands in
-// a row of tokens, which are integers: graphs have no strings. Those of one
-// length are compared at all places at once.
+// a row of tokens: integers, or strings, of which those that it knows have
+// numbers. n-grams of one length are compared at all places at once.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/OpTable.h"
+#include "compiler/Import/Composites.h"
 #include "compiler/Import/onnx/ops/Scores.h"
+#include "compiler/Import/onnx/strings/Strings.h"
 
 using namespace mlir;
 
@@ -27,6 +28,8 @@ struct Vectorizer {
   int64_t shortest, longest, skips;
   /// Of all n-grams, one after the other, and where those of each length begin.
   Ints tokens, starts;
+  /// Those that are strings, each once: a token is its place among them.
+  StringList words;
   /// The column of each n-gram that is counted.
   Ints columns;
   SmallVector<double> weights;
@@ -65,14 +68,25 @@ bool checkPool(NodeBuilder &b, const Vectorizer &v) {
   return true;
 }
 
+/// Numbers tokens that are strings.
+void readWords(NodeBuilder &b, Vectorizer &v) {
+  llvm::StringMap<int64_t> numbers;
+  for (std::string &word : stringsAttribute(b, "pool_strings")) {
+    auto [known, isNew] =
+        numbers.try_emplace(word, static_cast<int64_t>(v.words.size()));
+    v.tokens.push_back(known->second);
+    if (isNew)
+      v.words.push_back(std::move(word));
+  }
+}
+
 bool readVectorizer(NodeBuilder &b, Vectorizer &v) {
-  if (b.hasAttribute("pool_strings"))
-    return fail(b, "tokens that are strings are not supported; export the "
-                   "model with integers (pool_int64s)");
   v.shortest = b.intAttribute("min_gram_length", 1);
   v.longest = b.intAttribute("max_gram_length", 1);
   v.skips = b.intAttribute("max_skip_count", 0);
   v.tokens = b.intsAttribute("pool_int64s");
+  if (b.isString(0))
+    readWords(b, v);
   v.starts = b.intsAttribute("ngram_counts");
   v.columns = b.intsAttribute("ngram_indexes");
   v.weights = floatsAttribute(b, "weights");
@@ -161,10 +175,25 @@ Value weigh(NodeBuilder &b, const Vectorizer &v, Value counts) {
   return b.mul(counts, b.constantFloats(b.element(counts), width, weights));
 }
 
+/// The tokens as integers; what is padding of a row, whose size the run
+/// decides, is none that is known.
+Value tokensOf(NodeBuilder &b, const Vectorizer &v) {
+  Value x = b.isString(0) ? placesIn(b, b.strings(0), v.words) : b.input(0);
+  if (!x || !b.graph.isBounded(x) || !isa<IntegerType>(b.element(x)))
+    return x;
+  int64_t unknown = 0;
+  while (llvm::is_contained(v.tokens, unknown))
+    ++unknown;
+  Value wide = b.cast(x, b.graph.raw().getI64Type());
+  return fillPadding(b, wide, b.constantInts({}, unknown));
+}
+
 Results tfIdfVectorizer(NodeBuilder &b) {
-  Value x = b.input(0);
   Vectorizer v;
-  if (!x || !readVectorizer(b, v))
+  if (!readVectorizer(b, v))
+    return {Value()};
+  Value x = tokensOf(b, v);
+  if (!x)
     return {Value()};
   int64_t rank = b.rank(x);
   if (rank > 2 || !isa<IntegerType>(b.element(x)))
@@ -203,7 +232,8 @@ Results tfIdfVectorizer(NodeBuilder &b) {
 
 ArrayRef<OpEntry> vectorizerOps() {
   static const OpEntry entries[] = {
-      {"TfIdfVectorizer", 9, 1, 1, tfIdfVectorizer},
+      {"TfIdfVectorizer", 9, 1, 1, tfIdfVectorizer, /*takesSequence=*/false,
+       /*takesStrings=*/true},
   };
   return entries;
 }
