@@ -60,6 +60,8 @@ def compile(
         or arrays.
         lengths: {name: count} for inputs that are sequences, each of whose
         tensors is an input "name.0", "name.1" …; 1 or 0 for optional ones.
+        string_lengths: {name: bytes} for inputs of strings, which are arrays
+        of bytes with so many in a last dimension; 64 if not given.
         precision ("f32", "bf16", "f16"), keep_f32, winograd ("off",
         "accurate", "fast"), math ("accurate", "fast"), memory_budget, plans,
         tune (seconds), time_limit (seconds; none if not given), memory_limit

@@ -7,7 +7,8 @@ its scoreboard of backends call.
 
 prepare compiles a model. What its file leaves to a run, open shapes, lengths of
 sequences and inputs that shapes depend on, is settled by the inputs of each run:
-the model is compiled once for each. A sequence is a list of arrays, and an optional
+the model is compiled once for each, and for lengths of strings up to powers of two.
+A sequence is a list of arrays, strings are arrays of objects, and an optional
 that has nothing is None. Needs the packages onnx and, for types that NumPy does not
 have, ml_dtypes.
 """
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.backend.base as base
+import onnx.shape_inference
 from onnx.backend.test.runner import BackendIsNotSupposedToImplementIt
 from onnx.helper import tensor_dtype_to_np_dtype
 
@@ -51,9 +53,22 @@ def _held(type: onnx.TypeProto) -> onnx.TypeProto:
     return type.optional_type.elem_type if type.HasField("optional_type") else type
 
 
+def _tensor_type(type: onnx.TypeProto) -> onnx.TypeProto.Tensor:
+    """That of a tensor, or of those in a sequence or an optional."""
+    held = _held(type)
+    if held.HasField("sequence_type"):
+        held = held.sequence_type.elem_type
+    return held.tensor_type
+
+
+def _has_strings(value: onnx.ValueInfoProto) -> bool:
+    return _tensor_type(value.type).elem_type == onnx.TensorProto.STRING
+
+
 def _is_open(value: onnx.ValueInfoProto) -> bool:
-    """Whether shapes, or what there is at all, are left to a run."""
-    if not value.type.HasField("tensor_type"):
+    """Whether shapes, lengths of strings, or what there is at all, are left to a
+    run."""
+    if not value.type.HasField("tensor_type") or _has_strings(value):
         return True
     tensor = value.type.tensor_type
     return not tensor.HasField("shape") or not all(
@@ -91,8 +106,26 @@ def _tensors_behind(graph: onnx.GraphProto, name: str) -> set[str]:
     return seen
 
 
+def _bytes_of(strings: np.ndarray) -> np.ndarray:
+    """UTF-8 in a last dimension, as a compiled model has strings."""
+    encoded = [s if isinstance(s, bytes) else str(s).encode() for s in strings.ravel()]
+    longest = max(map(len, encoded), default=1)
+    width = 1 << (max(longest, 1) - 1).bit_length()
+    filled = np.array(encoded, f"S{width}")
+    return filled.view(np.uint8).reshape(*strings.shape, width)
+
+
+def _strings_of(array: np.ndarray) -> np.ndarray:
+    filled = np.ascontiguousarray(array).view(f"S{array.shape[-1]}")
+    strings = np.empty(array.shape[:-1], object)
+    strings.ravel()[:] = [s.decode() for s in filled.ravel()]
+    return strings
+
+
 def _array(value: Any) -> np.ndarray:
     array = np.asarray(value)
+    if array.dtype.kind in "OSU":
+        return _bytes_of(array)
     return array.astype(_BYTES.get(array.dtype.name, array.dtype), copy=False)
 
 
@@ -122,10 +155,9 @@ def _length(value: Value) -> int:
 
 def _declared(array: np.ndarray, value: onnx.ValueInfoProto) -> np.ndarray:
     """A tensor of an output with the type that the model declares."""
-    held = _held(value.type)
-    if held.HasField("sequence_type"):
-        held = held.sequence_type.elem_type
-    element = held.tensor_type.elem_type
+    element = _tensor_type(value.type).elem_type
+    if element == onnx.TensorProto.STRING:
+        return _strings_of(array)
     if element == onnx.TensorProto.UNDEFINED:
         return array
     return array.astype(tensor_dtype_to_np_dtype(element), copy=False)
@@ -175,6 +207,7 @@ class PreparedModel(base.BackendRep):
         self._lengths = {
             v.name for v in self._inputs if not v.type.HasField("tensor_type")
         }
+        self._strings = {v.name for v in self._inputs if _has_strings(v)}
         # Tensors whose elements the compiler has to know.
         self._constants: list[str] = []
         self._compiled: dict[tuple, Model] = {}
@@ -249,7 +282,8 @@ class PreparedModel(base.BackendRep):
                 asked = _MUST_BE_CONSTANT.search(str(error))
                 behind = _tensors_behind(self._model.graph, asked[1]) if asked else ()
                 tensors = self._tensors({n: x for n, x in given.items() if n in behind})
-                name = next((n for n in tensors if n not in self._constants), None)
+                known = {*self._constants, *self._strings}
+                name = next((n for n in tensors if n not in known), None)
                 if name is None:
                     raise
                 self._constants.append(name)
@@ -257,11 +291,15 @@ class PreparedModel(base.BackendRep):
 
     def _compile(self, given: Mapping[str, Value]) -> Model:
         opened = self._tensors({name: given[name] for name in self._open})
+        shapes = {name: list(x.shape) for name, x in opened.items()}
         tensors = self._tensors(given)
+        # What strings have as a last dimension.
+        strings = self._tensors({n: given[n] for n in self._strings})
         try:
             return compile(
                 self._model,
-                shapes={name: list(x.shape) for name, x in opened.items()},
+                shapes=shapes | {n: shapes[n][:-1] for n in strings},
+                string_lengths={n: x.shape[-1] for n, x in strings.items()},
                 lengths={name: _length(given[name]) for name in self._lengths},
                 input_values={n: tensors[n] for n in self._constants if n in tensors},
                 **self._options,
@@ -317,6 +355,10 @@ class TinhBackend(base.Backend):
         model = onnx.helper.make_model(
             graph, opset_imports=[onnx.helper.make_opsetid(node.domain, opset)]
         )
+        inferred = onnx.shape_inference.infer_shapes(model).graph.output
+        for output, known in zip(model.graph.output, inferred):
+            if _has_strings(known):
+                output.type.CopyFrom(known.type)
         return PreparedModel(model, {**_device_options(device), **kwargs}).run(given)
 
     @classmethod

@@ -15,6 +15,7 @@ import tinh.backend
 from onnx import TensorProto, helper
 
 BOOL, FLOAT, INT64 = TensorProto.BOOL, TensorProto.FLOAT, TensorProto.INT64
+STRING = TensorProto.STRING
 
 
 def model(nodes, inputs, outputs):
@@ -52,6 +53,25 @@ class InterfaceTest(unittest.TestCase):
             (y,) = prepared.run([np.arange(count, dtype="f4") - 1])
             self.assertEqual(y.shape, (count,))
         self.assertEqual(len(prepared._compiled), 2)
+
+    def test_strings_are_objects_of_any_length(self):
+        split = model(
+            [("StringSplit", "x", "parts count", {"delimiter": "-"})],
+            [("x", STRING, ["n"])],
+            [("parts", STRING, ["n", "m"]), ("count", INT64, ["n"])],
+        )
+        prepared = tinh.backend.prepare(split, threads=1)
+        for texts in (["a-é", "b"], ["x" * 100 + "-y-z", ""], ["a-b", "c-d"]):
+            parts, count = prepared.run([np.array(texts, object)])
+            expected = [text.split("-") for text in texts]
+            self.assertEqual(count.tolist(), [len(x) for x in expected])
+            most = max(map(len, expected))
+            padded = [x + [""] * (most - len(x)) for x in expected]
+            self.assertEqual(parts.tolist(), padded)
+        self.assertEqual(len(prepared._compiled), 2)
+        node = helper.make_node("StringConcat", ["x", "y"], ["z"])
+        (z,) = tinh.backend.run_node(node, [np.array(["a"], object)] * 2)
+        self.assertEqual(z.tolist(), ["aa"])
 
     def test_inputs_that_shapes_depend_on_become_constants(self):
         reshape = model(

@@ -104,6 +104,7 @@ void fill(CompileRequest &request, nb::dict options) {
   take(options, "shapes", request.shapes);
   take(options, "input_values", request.inputValues);
   take(options, "lengths", request.lengths);
+  take(options, "string_lengths", request.stringLengths);
   take(options, "load_weights", request.loadWeights);
   take(options, "precision", request.precision);
   take(options, "keep_f32", request.keepF32);
