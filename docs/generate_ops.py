@@ -49,7 +49,9 @@ condition may end, makes as many rows as the model declares for its output, and
 runs no longer, of which a warning tells where the trip count is known to be larger;
 rows that it does not make are zeros. Where the model declares none, the run decides
 how many there are, up to the trip count. The graphs of `ai.onnx.preview.FlexAttention` are
-built where it stands.
+built where it stands. `ai.onnx.preview.training.Gradient` has the gradients of the sum of
+a tensor of its graph, by the [rules](gradients.md) that training has; the nodes between are
+built once more, for its own inputs, and merged with the others where these are the same.
 
 How many elements `NonZero` and `Compress` find, boxes `NonMaxSuppression` keeps,
 rows such a `Loop` makes, is decided by the run: their outputs have a bound in their

@@ -36,8 +36,10 @@ const GraphProto *getSubgraph(NodeBuilder &b, StringRef name, int inputs) {
 
 bool GraphImporter::buildSubgraph(NodeBuilder &b, const GraphProto &graph,
                                   ArrayRef<Operand> inputs,
-                                  SmallVectorImpl<Operand> &outputs) {
+                                  SmallVectorImpl<Operand> &outputs,
+                                  bool isCopy) {
   GraphImporter inner(model, graph, *b.node.opsets, file, builder, this);
+  inner.isCopy = isCopy;
   for (auto [info, value] : llvm::zip_equal(graph.input(), inputs))
     inner.define(info.name(), value);
   bool built = inner.build();
@@ -143,6 +145,8 @@ Results GraphImporter::buildControlFlow(NodeBuilder &b) {
     return buildIf(b);
   if (b.op() == "Loop")
     return buildLoop(b);
+  if (b.op() == "Gradient")
+    return buildGradient(b);
   auto build = [&](const GraphProto &graph, ArrayRef<Operand> inputs,
                    SmallVectorImpl<Operand> &outputs) {
     return b.op() == "SequenceMap" ? buildIteration(b, graph, inputs, outputs)

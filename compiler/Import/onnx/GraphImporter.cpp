@@ -197,11 +197,13 @@ std::string describeArity(const OpEntry &entry) {
 }
 
 /// Whether the importer of graphs builds a node itself: its graphs are built
-/// where it stands.
+/// where it stands, as are those nodes that a Gradient is of.
 bool hasSubgraphs(const Node &node) {
   StringRef op = node.proto->op_type();
   if (node.domain() == "ai.onnx.preview")
     return op == "FlexAttention";
+  if (node.domain() == "ai.onnx.preview.training")
+    return op == "Gradient";
   return node.domain().empty() &&
          (op == "If" || op == "Loop" || op == "SequenceMap" ||
           (op == "Scan" && node.opset() >= 8));
@@ -275,7 +277,13 @@ bool GraphImporter::build() {
   for (const auto &tensor : proto.sparse_initializer())
     defineUnknown(tensor.values().name());
   NodeList list;
-  auto available = [&](StringRef name) { return knows(name); };
+  llvm::StringSet<> hidden;
+  if (isCopy)
+    for (const auto &node : proto.node())
+      hidden.insert_range(node.output());
+  auto available = [&](StringRef name) {
+    return !hidden.contains(name) && knows(name);
+  };
   expandFunctions(proto.node(), opsets, model, list);
   sortNodes(list, available);
   unknown.insert_range(list.unknown.keys());

@@ -70,19 +70,22 @@ private:
   bool checkInputs(const NodeBuilder &builder, const OpEntry &entry);
   bool checkTypes(const Node &node);
 
-  // ControlFlow.cpp, Loop.cpp: nodes with subgraphs. The results have
-  // a null, after an error, if one cannot be built.
+  // ControlFlow.cpp, Loop.cpp, Gradient.cpp: nodes with subgraphs. The results
+  // have a null, after an error, if one cannot be built.
   Results buildControlFlow(NodeBuilder &node);
   Results buildIf(NodeBuilder &node);
   Results buildBranches(NodeBuilder &node, mlir::Value condition);
   Results buildLoop(NodeBuilder &node);
+  Results buildGradient(NodeBuilder &node);
   bool buildBody(NodeBuilder &node, const ::onnx::GraphProto &graph,
                  Loop &loop);
   /// Builds the nodes of a graph of `node` where ops are created now. False if
-  /// that is impossible, which then has been said.
+  /// that is impossible, which then has been said. A copy has nodes of this
+  /// graph itself, whose names stand for what it makes, within it.
   bool buildSubgraph(NodeBuilder &node, const ::onnx::GraphProto &graph,
                      llvm::ArrayRef<Operand> inputs,
-                     llvm::SmallVectorImpl<Operand> &outputs);
+                     llvm::SmallVectorImpl<Operand> &outputs,
+                     bool isCopy = false);
   /// The same of one iteration of a loop that becomes all of them.
   bool buildIteration(NodeBuilder &node, const ::onnx::GraphProto &graph,
                       llvm::ArrayRef<Operand> inputs,
@@ -96,6 +99,8 @@ private:
   GraphImporter *parent;
   /// Of the model's graph: how many nodes unrolled loops have become.
   uint64_t unrolledNodes = 0;
+  /// Whether its nodes are those of the parent, built again.
+  bool isCopy = false;
   /// Whether a subgraph of the node, not the node itself, is wrong.
   bool failedInside = false;
   /// Whether all ops that are not supported have been listed.

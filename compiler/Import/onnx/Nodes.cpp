@@ -247,17 +247,21 @@ void collectCaptures(const GraphProto &graph, std::vector<std::string> &names) {
       names.push_back(std::move(name));
 }
 
-std::vector<std::string> dependencies(const Node &node) {
-  std::vector<std::string> names(node.proto->input().begin(),
-                                 node.proto->input().end());
-  for (const AttributeProto &attribute : node.proto->attribute())
+} // namespace
+
+std::vector<std::string> readNames(const NodeProto &node) {
+  std::vector<std::string> names(node.input().begin(), node.input().end());
+  bool isGradient = node.op_type() == "Gradient" &&
+                    node.domain() == "ai.onnx.preview.training";
+  for (const AttributeProto &attribute : node.attribute()) {
     if (attribute.has_g())
       collectCaptures(attribute.g(), names);
+    if (isGradient && attribute.name() == "y")
+      names.push_back(attribute.s());
+  }
   llvm::erase(names, "");
   return names;
 }
-
-} // namespace
 
 void sortNodes(NodeList &list, function_ref<bool(StringRef)> available) {
   std::vector<SortNode> nodes;
@@ -265,7 +269,7 @@ void sortNodes(NodeList &list, function_ref<bool(StringRef)> available) {
     node.position = static_cast<unsigned>(nodes.size());
     nodes.push_back(
         {"node \"" + node.name + "\" (" + node.proto->op_type() + ")",
-         dependencies(node),
+         readNames(*node.proto),
          {node.proto->output().begin(), node.proto->output().end()}});
   }
   std::vector<unsigned> order;

@@ -80,6 +80,10 @@ void expandFunctions(
     const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
     const Opsets &opsets, const ::onnx::ModelProto &model, NodeList &list);
 
+/// The tensors that a node needs: its inputs, what its graphs take from those
+/// around them, and the one that a Gradient is of.
+std::vector<std::string> readNames(const ::onnx::NodeProto &node);
+
 /// Puts each node after those that it depends on, else keeps the order; those
 /// that depend on each other in a cycle come last. Notes, of a node, that one
 /// of its tensors is made twice or by no node (and is not `available`).
