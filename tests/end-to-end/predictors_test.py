@@ -206,6 +206,46 @@ class PredictorsTest(node_models.NodeTest):
         self.refuse_ml("SVMRegressor", "n_supports 3, 1 coefficients", n_supports=3,
                        coefficients=[1.0], rho=[0.0])  # fmt: skip
 
+    def test_support_vector_classifiers(self):
+        """As ONNX Runtime has them: votes, scores, and probabilities, which an
+        iteration finds."""
+        x = self.random(7, 4)
+        model = node_models.Model()
+        for classes in 2, 3, 4:
+            own = self.rng.integers(1, 4, classes).tolist()
+            count, pairs = sum(own), classes * (classes - 1) // 2
+            lists = dict(
+                vectors_per_class=own,
+                support_vectors=self.random(count * 4).tolist(),
+                coefficients=self.random(count * (classes - 1)).tolist(),
+                rho=self.random(pairs).tolist(),
+                classlabels_ints=list(range(10, 10 + classes)),
+                kernel_params=[0.3, 0.5, 2.0],
+            )
+            likely = dict(
+                prob_a=(-np.abs(self.random(pairs))).tolist(),
+                prob_b=self.random(pairs).tolist(),
+            )
+            for more in (
+                dict(kernel_type="RBF"),
+                dict(kernel_type="POLY", post_transform="LOGISTIC"),
+                dict(kernel_type="LINEAR", post_transform="SOFTMAX"),
+                dict(kernel_type="RBF", **likely),
+            ):
+                attributes = lists | more
+                plain = classes == 2 and more.get("post_transform") == "SOFTMAX"
+                expected = node_models.run_in_runtime(
+                    "SVMClassifier", [x], 2, domain="ai.onnx.ml",
+                    **attributes | (dict(post_transform="NONE") if plain else {}),
+                )  # fmt: skip
+                if plain:  # ONNX Runtime has 1 - x and x, which is no softmax.
+                    expected[1] = softmax(expected[1])
+                self.add(model, "SVMClassifier", [x], expected, **attributes)
+        self.check(model, atol=1e-4)
+        self.refuse_ml("SVMClassifier", "3 classes, 2 vectors",
+                       classlabels_ints=[0, 1, 2], vectors_per_class=[1, 1],
+                       coefficients=[1.0] * 4, rho=[0.0] * 3)  # fmt: skip
+
     def test_vectorizer(self):
         """Weights, several lengths and tokens between those of an n-gram."""
         tokens = self.rng.integers(0, 4, (3, 12))

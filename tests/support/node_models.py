@@ -5,6 +5,7 @@
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import helper
 
 import tool_test
@@ -51,6 +52,26 @@ class Model:
             helper.make_opsetid("ai.onnx.ml", 3),
         ]
         onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+
+
+def run_in_runtime(op, inputs, outputs, domain, **attributes):
+    """What ONNX Runtime makes of a single node with so many outputs."""
+    info = helper.make_tensor_value_info
+    reads = [f"x{i}" for i in range(len(inputs))]
+    makes = [f"y{i}" for i in range(outputs)]
+    kinds = [helper.np_dtype_to_tensor_dtype(x.dtype) for x in inputs]
+    graph = helper.make_graph(
+        [helper.make_node(op, reads, makes, domain=domain, **attributes)],
+        "g",
+        [info(name, kind, x.shape) for name, kind, x in zip(reads, kinds, inputs)],
+        [onnx.ValueInfoProto(name=name) for name in makes],
+    )
+    opsets = [helper.make_opsetid("", 12), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return session.run(None, dict(zip(reads, inputs)))
 
 
 class NodeTest(tool_test.ToolTest):
