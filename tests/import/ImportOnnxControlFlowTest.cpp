@@ -22,6 +22,7 @@ protected:
                             tensorInfo("input", "c", {}, 9) + declared + R"(
         initializer { name: "five" data_type: 7 int64_data: 5 }
         initializer { name: "many" data_type: 7 int64_data: 3000000000 }
+        initializer { name: "billion" data_type: 7 int64_data: 1000000000 }
         initializer { name: "most" data_type: 7 int64_data: 9223372036854775807 }
         initializer { name: "true" data_type: 9 int32_data: 1 }
         node { name: "loop" op_type: "Loop" input: ")" +
@@ -350,6 +351,15 @@ TEST_F(ImportOnnxControlFlow, RowsWhoseNumberIsNotKnown) {
             "depends on the run; declare the output's shape in the model, with "
             "the largest number, for which rows beyond those that it makes are "
             "zeros");
+}
+
+TEST_F(ImportOnnxControlFlow, RowsOfManyIterationsThatMayNotRun) {
+  EXPECT_EQ(loop(kKeep + kAdd + R"(output { name: "b" })", "billion", "c",
+                 R"(output: "" output: "y")"),
+            "error: node \"loop\" (Loop): it stacks rows, and the run decides "
+            "how many: room for all of 1000000000 iterations would be "
+            "24000000000 bytes. Give it a smaller trip count, or declare the "
+            "output's shape in the model");
 }
 
 TEST_F(ImportOnnxControlFlow, RowsBeyondAnyMemory) {

@@ -18,6 +18,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/ControlFlow.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using ::onnx::GraphProto;
 
@@ -124,8 +126,28 @@ static Results createScan(NodeBuilder &b, Loop &loop, int64_t length,
   return Results(scan.getOutputs());
 }
 
+/// Whether rows of so many iterations, of which few may run, are not beyond
+/// what is kept for them; reports if they are.
+static bool hasRoom(NodeBuilder &b, const Loop &loop, int64_t length) {
+  constexpr double kMostBytes = 1 << 30;
+  double bytes = 0;
+  for (Value row : loop.rows)
+    bytes += static_cast<double>(graph::tensorSize(row.getType()));
+  bytes *= static_cast<double>(length);
+  if (bytes <= kMostBytes)
+    return true;
+  b.fail("it stacks rows, and the run decides how many: room for all of " +
+         Twine(length) + " iterations would be " +
+         llvm::formatv("{0:f0}", bytes).str() +
+         " bytes. Give it a smaller trip count, or declare the output's shape "
+         "in the model");
+  return false;
+}
+
 /// A scan whose stacked results have as many rows as iterations have run.
 static Results createCountedScan(NodeBuilder &b, Loop &loop, int64_t length) {
+  if (!hasRoom(b, loop, length))
+    return {Value()};
   countIterations(b, loop);
   Results results = createScan(b, loop, length, loop.count);
   if (b.failed() || llvm::is_contained(results, Value()))
