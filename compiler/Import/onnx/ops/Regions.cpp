@@ -177,6 +177,115 @@ Results roiAlign(NodeBuilder &b) {
 }
 
 //===----------------------------------------------------------------------===//
+// MaxRoiPool
+//===----------------------------------------------------------------------===//
+
+struct MaxRoiPool {
+  NodeBuilder &b;
+  Value x, regions; ///< [N, C, H, W], [R, 5]
+  Ints pooled;
+  double scale;
+
+  bool read();
+  Value rounded(Value x);
+  Value inBins(int d);
+  Value run();
+
+  int64_t count() const { return NodeBuilder::shape(regions)[0]; }
+};
+
+bool MaxRoiPool::read() {
+  x = b.input(0);
+  regions = b.input(1);
+  pooled = b.intsAttribute("pooled_shape");
+  scale = b.floatAttribute("spatial_scale", 1);
+  if (b.failed())
+    return false;
+  constexpr int64_t kMost = 4096;
+  bool isRight =
+      b.rank(x) == 4 && b.type(x).getNumElements() > 0 &&
+      b.rank(regions) == 2 && b.shape(regions)[1] == 5 && pooled.size() == 2 &&
+      llvm::all_of(pooled, [](int64_t n) { return n >= 1 && n <= kMost; });
+  if (!isRight)
+    b.fail("expected an image [N, C, H, W], regions [R, 5] and two numbers "
+           "from 1 to " +
+           Twine(kMost) + " as pooled_shape, found " +
+           graph::shapeToString(x.getType()) + ", " +
+           graph::shapeToString(regions.getType()) + " and " +
+           formatShape(pooled));
+  return isRight;
+}
+
+/// The nearest integer, and of two the one farther from 0, as C has it.
+Value MaxRoiPool::rounded(Value x) {
+  Value up = b.add(b.create<graph::AbsOp>({x}), b.scalarLike(x, 0.5));
+  return b.mul(b.create<graph::SignOp>({x}), b.create<graph::FloorOp>({up}));
+}
+
+/// Whether rows or columns belong to each bin of each region: [R, bins,
+/// extent].
+Value MaxRoiPool::inBins(int d) {
+  int64_t extent = b.shape(x)[2 + d], bins = pooled[d];
+  // A region is the number of its image, x1, y1, x2 and y2.
+  Value corners = positionsOf(b, regions);
+  auto corner = [&](int64_t column) {
+    Value at = b.sliceAxis(corners, 1, column, 1);
+    return at ? b.reshape(rounded(b.mul(at, b.scalarLike(at, scale))),
+                          {count(), 1, 1})
+              : at;
+  };
+  Value start = corner(2 - d), end = corner(4 - d);
+  if (b.failed())
+    return {};
+  Value one = b.scalarLike(start, 1);
+  Value size = b.max(b.add(b.sub(end, start), one), one);
+  Value bin = b.div(size, b.scalarLike(size, static_cast<double>(bins)));
+  Value number = b.cast(b.reshape(b.iota(bins), {1, bins, 1}), b.element(bin));
+  Value first = b.create<graph::FloorOp>({b.mul(number, bin)});
+  Value last = b.create<graph::CeilOp>({b.mul(b.add(number, one), bin)});
+  Value place = b.cast(b.iota(extent), b.element(bin));
+  return b.create<graph::AndOp>(
+      {b.compare(Predicate::GreaterEqual, place, b.add(first, start)),
+       b.compare(Predicate::Less, place, b.add(last, start))});
+}
+
+/// The largest element of each bin: along the rows, then along the columns. One
+/// without elements is 0.
+Value MaxRoiPool::run() {
+  Value rows = inBins(0), columns = inBins(1);
+  if (b.failed())
+    return {};
+  int64_t channels = b.shape(x)[1], height = b.shape(x)[2],
+          width = b.shape(x)[3], regionCount = count();
+  Type element = b.element(x), f32 = b.graph.raw().getF32Type();
+  Value images = b.cast(b.reshape(b.sliceAxis(regions, 1, 0, 1), {regionCount}),
+                        b.graph.raw().getI64Type());
+  Value image = b.gather(element.isF64() ? x : b.cast(x, f32), images, 0);
+  Value nothing = b.scalarLike(image, -std::numeric_limits<double>::infinity());
+  Value inRow = b.where(
+      b.reshape(rows, {regionCount, 1, pooled[0], height, 1}),
+      b.reshape(image, {regionCount, channels, 1, height, width}), nothing);
+  Value largest = b.reduce(Kind::Max, inRow, 3, /*keepdims=*/false);
+  Value inColumn =
+      b.where(b.reshape(columns, {regionCount, 1, 1, pooled[1], width}),
+              b.reshape(largest, {regionCount, channels, pooled[0], 1, width}),
+              nothing);
+  Value y = b.reduce(Kind::Max, inColumn, 4, /*keepdims=*/false);
+  auto isAny = [&](Value inBin, ArrayRef<int64_t> shape) {
+    return b.reshape(b.reduce(Kind::Max, inBin, 2, /*keepdims=*/false), shape);
+  };
+  Value isThere =
+      b.create<graph::AndOp>({isAny(rows, {regionCount, 1, pooled[0], 1}),
+                              isAny(columns, {regionCount, 1, 1, pooled[1]})});
+  return b.cast(b.where(isThere, y, b.scalarLike(image, 0)), element);
+}
+
+Results maxRoiPool(NodeBuilder &b) {
+  MaxRoiPool op{b, {}, {}, {}, 0};
+  return {op.read() ? op.run() : Value()};
+}
+
+//===----------------------------------------------------------------------===//
 // DeformConv
 //===----------------------------------------------------------------------===//
 
@@ -300,6 +409,7 @@ Results deformConv(NodeBuilder &b) {
 ArrayRef<OpEntry> regionOps() {
   static const OpEntry entries[] = {
       {"DeformConv", 19, 3, 5, deformConv},
+      {"MaxRoiPool", 1, 2, 2, maxRoiPool},
       {"RoiAlign", 10, 3, 3, roiAlign},
   };
   return entries;
