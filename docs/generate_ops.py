@@ -60,7 +60,13 @@ and `Size` of such a tensor compute with it; `Reshape`, `Expand`, `ConstantOfSha
 `Range` (from a constant, by 1), `TopK` and the ends of a `Slice` take what was made of
 it by additions, products, minima and the like, of which the largest value is known. What
 has no rule for such a dimension, as a convolution along it, is refused. Equal scores in
-`NonMaxSuppression` are taken in the order of the boxes, as by ONNX Runtime.
+`NonMaxSuppression` are taken in the order of the boxes, as by ONNX Runtime; a score that
+is NaN is above no threshold and never taken, where ONNX Runtime, without a threshold, takes
+it in an order that nobody defines.
+
+`Resize` with `align_corners` and scales by which an extent is no integer, 4 by 0.8, divides by
+3.2 - 1, as ONNX's reference does and its own tests expect. Its text, and so ONNX Runtime and
+PyTorch, have the extent that the result has, 3 - 1: a model that wants that gives `sizes`.
 
 Attributes and inputs have the types that ONNX's own schemas give them, in any of
 the operator sets from 7 on (`compiler/Import/onnx/Schemas.inc`, which `write_schemas.py`

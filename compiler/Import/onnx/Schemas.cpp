@@ -118,7 +118,9 @@ static std::string checkAttribute(const AttributeProto &attribute,
 }
 
 std::vector<std::string> checkAttributes(const Node &node) {
-  const Schema *schema = findSchema(node);
+  // Schemas are of operator sets from 7 on; before, some attributes had other
+  // types, which builders know.
+  const Schema *schema = node.opset() < 7 ? nullptr : findSchema(node);
   llvm::StringSet<> seen;
   std::vector<std::string> problems;
   for (const AttributeProto &attribute : node.proto->attribute()) {

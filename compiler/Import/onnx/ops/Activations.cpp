@@ -55,10 +55,11 @@ Results elu(NodeBuilder &b) {
 
 Results selu(NodeBuilder &b) {
   Value x = b.input(0);
-  Value alpha =
-      b.scalarLike(x, b.floatAttribute("alpha", 1.67326319217681884765625f));
-  Value gamma =
-      b.scalarLike(x, b.floatAttribute("gamma", 1.05070102214813232421875f));
+  bool isOld = b.opset() < 6;
+  double alphaOtherwise = isOld ? 1.6732f : 1.67326319217681884765625f;
+  double gammaOtherwise = isOld ? 1.0507f : 1.05070102214813232421875f;
+  Value alpha = b.scalarLike(x, b.floatAttribute("alpha", alphaOtherwise));
+  Value gamma = b.scalarLike(x, b.floatAttribute("gamma", gammaOtherwise));
   return {b.mul(gamma, positiveOr(b, x, b.mul(alpha, expMinusOne(b, x))))};
 }
 
@@ -146,7 +147,7 @@ ArrayRef<OpEntry> activationOps() {
       {"Mish", 18, 1, 1, mish},
       {"PRelu", 1, 2, 2, pRelu},
       {"Relu", 1, 1, 1, activation<graph::ReluOp>},
-      {"Selu", 6, 1, 1, selu},
+      {"Selu", 1, 1, 1, selu},
       {"Shrink", 9, 1, 1, shrink},
       {"Sigmoid", 1, 1, 1, activation<graph::SigmoidOp>},
       {"Softplus", 1, 1, 1, activation<graph::SoftplusOp>},

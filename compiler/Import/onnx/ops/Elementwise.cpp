@@ -164,10 +164,23 @@ Value castToDataType(NodeBuilder &b, int64_t dataType) {
   return castElements(b, b.elementType(dataType));
 }
 
+/// Before operator set 6 an element type was a name.
+std::optional<int64_t> castType(NodeBuilder &b) {
+  if (b.opset() >= 6)
+    return b.intAttribute("to", 0);
+  std::string name = b.stringAttribute("to", "");
+  ::onnx::TensorProto::DataType type;
+  if (::onnx::TensorProto::DataType_Parse(name, &type))
+    return type;
+  b.fail("attribute to: \"" + name + "\" is no element type");
+  return std::nullopt;
+}
+
 Results castTo(NodeBuilder &b) {
   if (!b.hasAttribute("to"))
     return {b.fail("attribute to is missing")};
-  return {castToDataType(b, b.intAttribute("to", 0))};
+  auto to = castType(b);
+  return {to ? castToDataType(b, *to) : Value()};
 }
 
 Results castLike(NodeBuilder &b) {
@@ -288,7 +301,7 @@ ArrayRef<OpEntry> elementwiseOps() {
       {"BitwiseNot", 1, 1, 1, unary<graph::NotOp>},
       {"BitwiseOr", 1, 2, 2, binary<graph::OrOp>},
       {"BitwiseXor", 1, 2, 2, binary<graph::XorOp>},
-      {"Cast", 6, 1, 1, castTo},
+      {"Cast", 1, 1, 1, castTo},
       {"CastLike", 1, 2, 2, castLike},
       {"Ceil", 1, 1, 1, unary<graph::CeilOp>},
       {"Clip", 1, 1, 3, clip},

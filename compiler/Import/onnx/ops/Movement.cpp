@@ -29,10 +29,10 @@ Results concat(NodeBuilder &b) {
 
 /// The sizes that Split cuts `extent` into.
 std::optional<Ints> splitSizes(NodeBuilder &b, int64_t extent) {
-  bool asInput = b.opset() >= 13;
+  bool asInput = b.opset() >= 13 || b.opset() < 2;
   if (asInput && b.has(1))
     return b.ints(1, "split");
-  if (!asInput && b.hasAttribute("split"))
+  if (b.opset() < 13 && b.hasAttribute("split"))
     return b.intsAttribute("split");
   int64_t count = b.numOutputs();
   int64_t named = b.intAttribute("num_outputs", count);
@@ -273,7 +273,7 @@ struct PadSpec {
 std::optional<PadSpec> readPad(NodeBuilder &b, Value x) {
   PadSpec spec;
   if (b.opset() < 11) {
-    spec.pads = b.intsAttribute("pads");
+    spec.pads = b.intsAttribute(b.opset() < 2 ? "paddings" : "pads");
     spec.value = b.scalarLike(x, b.floatAttribute("value", 0));
   } else {
     auto pads = b.ints(1, "pads");
@@ -472,10 +472,10 @@ ArrayRef<OpEntry> movementOps() {
       {"GatherElements", 11, 2, 2, gather<graph::GatherElementsOp>},
       {"GatherND", 11, 2, 2, gatherNd},
       {"OneHot", 9, 3, 3, oneHot},
-      {"Pad", 2, 1, 4, pad},
+      {"Pad", 1, 1, 4, pad},
       {"Slice", 1, 1, 5, slice},
       {"SpaceToDepth", 1, 1, 1, spaceToDepth},
-      {"Split", 2, 1, 2, split},
+      {"Split", 1, 1, 2, split},
       {"Trilu", 14, 1, 2, trilu},
   };
   return entries;

@@ -95,11 +95,17 @@ SmallVector<NamedAttribute> windowAttributes(NodeBuilder &b, const Windows &w) {
 
 Results averagePoolNode(NodeBuilder &b) { return {averagePool(b, b.input(0))}; }
 
+/// The p of a norm, which was no integer at first.
+double normOrder(NodeBuilder &b) {
+  return b.opset() < 2 ? b.floatAttribute("p", 2)
+                       : static_cast<double>(b.intAttribute("p", 2));
+}
+
 /// (Σ |x|^p)^(1/p): the mean that counts padding, times the elements.
 Results lpPool(NodeBuilder &b) {
   Value x = b.input(0);
   auto w = readWindows(b, x, {});
-  double p = static_cast<double>(b.intAttribute("p", 2));
+  double p = normOrder(b);
   if (!w)
     return {Value()};
   if (p < 1)
@@ -247,7 +253,7 @@ Results globalLpPool(NodeBuilder &b) {
   Ints axes;
   for (int64_t i = 2; i < b.rank(x); ++i)
     axes.push_back(i);
-  double p = static_cast<double>(b.intAttribute("p", 2));
+  double p = normOrder(b);
   if (axes.empty() || p < 1)
     return {b.fail("expected an input of rank 3 or more and a p of 1 or more")};
   Value power =
@@ -328,9 +334,9 @@ ArrayRef<OpEntry> poolingOps() {
   static const OpEntry entries[] = {
       {"AveragePool", 1, 1, 1, averagePoolNode},
       {"GlobalAveragePool", 1, 1, 1, globalPool<K::Mean>},
-      {"GlobalLpPool", 2, 1, 1, globalLpPool},
+      {"GlobalLpPool", 1, 1, 1, globalLpPool},
       {"GlobalMaxPool", 1, 1, 1, globalPool<K::Max>},
-      {"LpPool", 2, 1, 1, lpPool},
+      {"LpPool", 1, 1, 1, lpPool},
       {"MaxPool", 1, 1, 1, maxPool},
   };
   return entries;

@@ -245,7 +245,10 @@ std::optional<Sizes> readSizes(NodeBuilder &b, Value x) {
     if (given)
       into = *given;
   };
-  if (b.op() == "Upsample" && b.opset() < 9) {
+  if (b.op() == "Upsample" && b.opset() < 7) { // Of images.
+    s.scales = {1, 1, b.floatAttribute("height_scale", 1),
+                b.floatAttribute("width_scale", 1)};
+  } else if (b.op() == "Upsample" && b.opset() < 9) {
     auto *a = b.attribute("scales", ::onnx::AttributeProto::FLOATS);
     if (a)
       s.scales.assign(a->floats().begin(), a->floats().end());
@@ -384,7 +387,7 @@ Results resize(NodeBuilder &b) {
 ArrayRef<OpEntry> resizeOps() {
   static const OpEntry entries[] = {
       {"Resize", 10, 1, 4, resize},
-      {"Upsample", 7, 1, 2, resize},
+      {"Upsample", 1, 1, 2, resize},
   };
   return entries;
 }

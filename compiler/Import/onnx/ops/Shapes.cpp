@@ -188,10 +188,24 @@ Results expand(NodeBuilder &b) {
   return {b.withSizes(b.broadcast(x, *to), *wanted)};
 }
 
+/// How often each dimension is repeated. Before operator set 6 one dimension
+/// was, whose number is an input.
+std::optional<Ints> readRepeats(NodeBuilder &b, Value x) {
+  if (b.opset() >= 6)
+    return b.ints(1, "repeats");
+  auto tiles = b.integer(1, "tiles"), number = b.integer(2, "axis");
+  auto axis = tiles && number ? b.axis(*number, b.rank(x)) : std::nullopt;
+  if (!axis)
+    return std::nullopt;
+  Ints repeats(b.rank(x), 1);
+  repeats[*axis] = *tiles;
+  return repeats;
+}
+
 /// [a, b] repeated (r, s) times: [1, a, 1, b] -> [r, a, s, b] -> [ra, sb].
 Results tile(NodeBuilder &b) {
   Value x = b.input(0);
-  auto repeats = b.ints(1, "repeats");
+  auto repeats = readRepeats(b, x);
   if (!repeats)
     return {Value()};
   ArrayRef<int64_t> shape = b.shape(x);
@@ -239,8 +253,9 @@ ArrayRef<OpEntry> shapeOps() {
       {"Expand", 8, 2, 2, expand},       {"Flatten", 1, 1, 1, flatten},
       {"Reshape", 1, 1, 1, reshape},     {"Reshape", 5, 2, 2, reshape},
       {"Shape", 1, 1, 1, shapeOf},       {"Size", 1, 1, 1, sizeOf},
-      {"Squeeze", 1, 1, 2, squeeze},     {"Tile", 6, 2, 2, tile},
-      {"Transpose", 1, 1, 1, transpose}, {"Unsqueeze", 1, 1, 2, unsqueeze},
+      {"Squeeze", 1, 1, 2, squeeze},     {"Tile", 1, 3, 3, tile},
+      {"Tile", 6, 2, 2, tile},           {"Transpose", 1, 1, 1, transpose},
+      {"Unsqueeze", 1, 1, 2, unsqueeze},
   };
   return entries;
 }

@@ -87,6 +87,9 @@ bool readVectorizer(NodeBuilder &b, Vectorizer &v) {
   v.tokens = b.intsAttribute("pool_int64s");
   if (b.isString(0))
     readWords(b, v);
+  else if (b.hasAttribute("pool_strings"))
+    b.fail("pool_strings are tokens of an input of strings, and this one has "
+           "numbers, whose tokens are pool_int64s");
   v.starts = b.intsAttribute("ngram_counts");
   v.columns = b.intsAttribute("ngram_indexes");
   v.weights = floatsAttribute(b, "weights");
