@@ -104,6 +104,12 @@ class GradientNodesTest(tool_test.ToolTest):
         ):
             self.save([relu, gradient(["x"], ["d"], **attributes)], x, ["d"])
             self.fails(self.run_tool(*command), 'node "d" (Gradient): ' + text)
+        # What is wrong with y is said once.
+        wrong = helper.make_node("Softmax", ["x"], ["y"], axis=7)
+        self.save([wrong, gradient(["x"], ["d"], xs=["x"], y="y")], x, ["d"])
+        done = self.run_tool(*command)
+        self.fails(done, 'node "y" (Softmax)')
+        self.assertEqual(done.stderr.count("error"), 1, done.stderr)
         whole = helper.make_node("Cast", ["x"], ["y"], to=TensorProto.INT32)
         self.save([whole, gradient(["x"], ["d"], xs=["x"], y="y")], x, ["d"])
         self.fails(self.run_tool(*command), "expected y to be floats, found 2xi32")

@@ -145,13 +145,15 @@ Results GraphImporter::buildControlFlow(NodeBuilder &b) {
     return buildIf(b);
   if (b.op() == "Loop")
     return buildLoop(b);
-  if (b.op() == "Gradient")
-    return buildGradient(b);
   auto build = [&](const GraphProto &graph, ArrayRef<Operand> inputs,
                    SmallVectorImpl<Operand> &outputs) {
-    return b.op() == "SequenceMap" ? buildIteration(b, graph, inputs, outputs)
-                                   : buildSubgraph(b, graph, inputs, outputs);
+    return b.op() == "SequenceMap"
+               ? buildIteration(b, graph, inputs, outputs)
+               : buildSubgraph(b, graph, inputs, outputs,
+                               /*isCopy=*/b.op() == "Gradient");
   };
+  if (b.op() == "Gradient")
+    return buildGradient(b, proto, build);
   if (b.op() == "SequenceMap")
     return buildSequenceMap(b, build);
   return b.op() == "Scan" ? buildScan(b, build) : buildFlexAttention(b, build);

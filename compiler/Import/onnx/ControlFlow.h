@@ -23,10 +23,13 @@ bool buildTensors(NodeBuilder &b, const ::onnx::GraphProto &graph,
                   mlir::ValueRange inputs, Results &outputs,
                   SubgraphBuilder buildSubgraph);
 
-// Scan.cpp, FlexAttention.cpp. The results have a null, after an error, if one
-// cannot be built.
+// Scan.cpp, FlexAttention.cpp, Gradient.cpp. The results have a null, after an
+// error, if one cannot be built.
 Results buildScan(NodeBuilder &b, SubgraphBuilder buildSubgraph);
 Results buildFlexAttention(NodeBuilder &b, SubgraphBuilder buildSubgraph);
+/// Of a node of `graph`, nodes of which are built again.
+Results buildGradient(NodeBuilder &b, const ::onnx::GraphProto &graph,
+                      SubgraphBuilder buildCopy);
 
 /// A Loop over sequences, and a SequenceMap, as their iterations (Unroll.cpp).
 Results unrollLoop(NodeBuilder &b, llvm::ArrayRef<Operand> initial,

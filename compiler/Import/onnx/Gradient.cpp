@@ -141,7 +141,8 @@ SmallVector<Value> gradientsOf(NodeBuilder &b, Value y, ValueRange by) {
 
 } // namespace
 
-Results GraphImporter::buildGradient(NodeBuilder &b) {
+Results buildGradient(NodeBuilder &b, const GraphProto &graph,
+                      SubgraphBuilder buildCopy) {
   auto node = readGradientNode(b);
   if (!node)
     return {Value()};
@@ -151,13 +152,9 @@ Results GraphImporter::buildGradient(NodeBuilder &b) {
   if (std::string unknown = findUnknownSize(b); !unknown.empty())
     return {b.fail(unknown)};
   GraphProto part;
-  if (!cutOut(proto, *node, part))
+  if (!cutOut(graph, *node, part))
     return {b.fail("no node of its graph makes y, \"" + node->y + "\"")};
-  if (isUnknown(node->y)) { // What is wrong with it has been said.
-    failedInside = true;
-    return {Value()};
-  }
-  OpBuilder &raw = builder.raw();
+  OpBuilder &raw = b.graph.raw();
   Region region;
   SmallVector<Value> gradients;
   {
@@ -166,9 +163,9 @@ Results GraphImporter::buildGradient(NodeBuilder &b) {
     SmallVector<Operand> arguments;
     for (Value input : inputs)
       arguments.push_back(
-          {block->addArgument(input.getType(), builder.location()), {}});
+          {block->addArgument(input.getType(), b.graph.location()), {}});
     SmallVector<Operand> made;
-    if (!buildSubgraph(b, part, arguments, made, /*isCopy=*/true))
+    if (!buildCopy(part, arguments, made))
       return {Value()};
     if (!made[0].tensor || made[0].isString)
       return {b.fail("y, \"" + node->y + "\", is " + made[0].describe() +

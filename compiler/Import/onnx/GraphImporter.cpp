@@ -67,24 +67,6 @@ std::optional<Operand> GraphImporter::find(StringRef name) {
   return tensor ? std::optional<Operand>({tensor, {}}) : std::nullopt;
 }
 
-/// Initializers of strings, which are no tensors of the graph.
-void GraphImporter::defineStrings() {
-  for (const auto &tensor : proto.initializer()) {
-    if (tensor.data_type() != ::onnx::TensorProto::STRING)
-      continue;
-    builder.setLocation(
-        NameLoc::get(StringAttr::get(builder.context(), tensor.name())));
-    std::string reason;
-    Value bytes = buildStrings(builder, tensor, reason);
-    if (bytes) {
-      define(tensor.name(), {bytes, {}, /*isString=*/true});
-    } else {
-      problems.add(reason);
-      defineUnknown(tensor.name());
-    }
-  }
-}
-
 /// The TensorProto.DataType of an input or an initializer.
 int GraphImporter::declaredType(StringRef name) const {
   if (auto it = initializers.find(name); it != initializers.end())
@@ -270,8 +252,26 @@ bool GraphImporter::checkSupported(const NodeList &list) {
   return true;
 }
 
+/// Defines initializers of strings, which are no tensors of the graph.
+static void defineStrings(GraphImporter &importer, const GraphProto &graph,
+                          GraphBuilder &builder) {
+  for (const auto &tensor : graph.initializer()) {
+    if (tensor.data_type() != ::onnx::TensorProto::STRING)
+      continue;
+    builder.setLocation(
+        NameLoc::get(StringAttr::get(builder.context(), tensor.name())));
+    std::string reason;
+    if (Value bytes = buildStrings(builder, tensor, reason)) {
+      importer.define(tensor.name(), {bytes, {}, /*isString=*/true});
+      continue;
+    }
+    importer.problems.add(reason);
+    importer.defineUnknown(tensor.name());
+  }
+}
+
 bool GraphImporter::build() {
-  defineStrings();
+  defineStrings(*this, proto, builder);
   if (proto.sparse_initializer_size() > 0)
     problems.add("sparse initializers are not supported");
   for (const auto &tensor : proto.sparse_initializer())
@@ -313,8 +313,16 @@ bool GraphImporter::build() {
   return built;
 }
 
+/// What has to be known before a node is built; what its graphs read is looked
+/// up while these are.
+static std::vector<std::string> namesToKnow(const Node &node) {
+  if (hasSubgraphs(node) && node.proto->op_type() == "Gradient")
+    return readNames(*node.proto);
+  return {node.proto->input().begin(), node.proto->input().end()};
+}
+
 bool GraphImporter::readsUnknown(const Node &node) const {
-  return llvm::any_of(node.proto->input(), [&](const std::string &name) {
+  return llvm::any_of(namesToKnow(node), [&](const std::string &name) {
     return !name.empty() && isUnknown(name);
   });
 }

@@ -65,18 +65,16 @@ private:
   bool buildKnown(const Node &node);
   bool buildNode(const Node &node);
   bool defineResults(const NodeBuilder &node, const Results &results);
-  void defineStrings();
   std::optional<OpEntry> findEntry(const Node &node) const;
   bool checkInputs(const NodeBuilder &builder, const OpEntry &entry);
   bool checkTypes(const Node &node);
 
-  // ControlFlow.cpp, Loop.cpp, Gradient.cpp: nodes with subgraphs. The results
+  // ControlFlow.cpp, Loop.cpp: nodes with subgraphs. The results
   // have a null, after an error, if one cannot be built.
   Results buildControlFlow(NodeBuilder &node);
   Results buildIf(NodeBuilder &node);
   Results buildBranches(NodeBuilder &node, mlir::Value condition);
   Results buildLoop(NodeBuilder &node);
-  Results buildGradient(NodeBuilder &node);
   bool buildBody(NodeBuilder &node, const ::onnx::GraphProto &graph,
                  Loop &loop);
   /// Builds the nodes of a graph of `node` where ops are created now. False if
