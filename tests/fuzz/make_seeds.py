@@ -103,7 +103,7 @@ class Seeds:
         self.write("bytecode", "plan.mlirbc", made.read_bytes())
 
     def write_tensors(self):
-        for dtype in ("f4", "i8", "u1", "V2", "?"):
+        for dtype in ("f4", "i8", "u1", "V2", "?", "S3", "U2"):
             array = np.zeros((2, 3), dtype)
             stream = io.BytesIO()
             np.save(stream, array)

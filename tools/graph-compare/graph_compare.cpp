@@ -58,7 +58,8 @@ int tinh::tools::graph_compare(int argc, char **argv) {
                      "another process, on the CPU and on as many threads")
           ->check(CLI::IsMember({"onnxruntime"}))
           ->excludes("--input-value") // It reads the model's file.
-          ->excludes("--length");
+          ->excludes("--length")
+          ->excludes("--string-length"); // Which it has no bound for.
   app.add_option("--python", python,
                  "the Python that has onnxruntime, as a path or a name on PATH")
       ->type_name("FILE")
