@@ -37,7 +37,11 @@ Communicator::Communicator(Clock::duration timeout)
     return from(table).begin(*collective, *ticket);
   };
   wait = [](tinh_collectives_t *table, uint64_t ticket) {
-    return from(table).wait_for(ticket);
+    return from(table).wait_for(ticket, nullptr);
+  };
+  wait_timed = [](tinh_collectives_t *table, uint64_t ticket,
+                  int64_t *finished) {
+    return from(table).wait_for(ticket, finished);
   };
   abort = [](tinh_collectives_t *table, const char *why) {
     from(table).give_up(why);
@@ -72,13 +76,13 @@ const char *Communicator::begin(const tinh_collective_t &collective,
   if (!mistake.empty())
     return mistakes.emplace_back(std::move(mistake)).c_str();
   ticket = num_started++;
-  tickets.emplace(ticket, false);
+  tickets.emplace(ticket, std::nullopt);
   queue.emplace_back(ticket, collective);
   for_progress.notify_one();
   return nullptr;
 }
 
-const char *Communicator::wait_for(uint64_t ticket) {
+const char *Communicator::wait_for(uint64_t ticket, int64_t *finished) {
   std::unique_lock lock(mutex);
   auto found = tickets.find(ticket);
   if (found == tickets.end())
@@ -87,9 +91,13 @@ const char *Communicator::wait_for(uint64_t ticket) {
                       std::to_string(ticket))
         .c_str();
   for_program.wait(lock, [&] { return found->second || !failure.empty(); });
-  bool is_done = found->second;
+  std::optional<Clock::time_point> done = found->second;
   tickets.erase(found);
-  return is_done ? nullptr : failure.c_str();
+  if (!done)
+    return failure.c_str();
+  if (finished)
+    *finished = std::chrono::nanoseconds(done->time_since_epoch()).count();
+  return nullptr;
 }
 
 void Communicator::give_up(const char *why) {
@@ -114,6 +122,7 @@ void Communicator::run() {
       num_ranks = static_cast<uint32_t>(group.num_ranks);
       local_rank = static_cast<uint32_t>(group.local_rank);
       num_local_ranks = static_cast<uint32_t>(group.num_local_ranks);
+      cpus = group.cpus;
       library_name = group.library;
       library = library_name.c_str();
       is_ready = true;
@@ -233,7 +242,7 @@ void Communicator::rest(bool has_moved) {
 void Communicator::finish(uint64_t ticket) {
   {
     std::lock_guard lock(mutex);
-    tickets.at(ticket) = true;
+    tickets.at(ticket) = Clock::now();
   }
   for_program.notify_all();
 }

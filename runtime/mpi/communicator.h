@@ -24,6 +24,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace tinh::mpi {
@@ -44,7 +45,7 @@ private:
 
   // For the program's threads.
   const char *begin(const tinh_collective_t &collective, uint64_t &ticket);
-  const char *wait_for(uint64_t ticket);
+  const char *wait_for(uint64_t ticket, int64_t *finished);
   void give_up(const char *why);
 
   // The progress thread.
@@ -63,8 +64,8 @@ private:
   std::mutex mutex; ///< Of what follows, up to the progress thread's own.
   std::condition_variable for_progress, for_program;
   std::deque<std::pair<uint64_t, tinh_collective_t>> queue;
-  /// Of collectives that nobody has waited for: whether they are done.
-  std::map<uint64_t, bool> tickets;
+  /// Of collectives that nobody has waited for: when they were done.
+  std::map<uint64_t, std::optional<Clock::time_point>> tickets;
   uint64_t num_started = 0;
   bool is_ready = false, is_leaving = false;
   std::string failure;              ///< Set once, and for ever.

@@ -7,6 +7,11 @@
 //===----------------------------------------------------------------------===//
 #include "group.h"
 
+#include "../src/cpu_count.h"
+
+#include <algorithm>
+#include <vector>
+
 namespace tinh::mpi {
 
 namespace {
@@ -26,6 +31,36 @@ std::string library_version() {
   check(MPI_Get_library_version(text, &size), "MPI_Get_library_version");
   std::string version(text, static_cast<size_t>(size));
   return version.substr(0, version.find_first_of("\n,"));
+}
+
+/// What a rank tells those on its machine of the CPUs that it may use.
+struct Cpus {
+  uint64_t mask[256]; ///< A bit each, of its affinity.
+};
+
+/// A rank's share of the CPUs of its machine: those that ranks are bound to
+/// count for these alone, and what the cgroups grant is for all of them.
+double share_of_cpus(MPI_Comm local, size_t rank, size_t num_ranks) {
+  std::vector<Cpus> all(num_ranks);
+  Cpus own = {};
+  auto has = [](const Cpus &cpus, size_t cpu) {
+    return (cpus.mask[cpu / 64] >> (cpu % 64) & 1) != 0;
+  };
+  for (int cpu : runtime::affinity_cpus())
+    if (auto at = static_cast<size_t>(cpu); at < 64 * std::size(own.mask))
+      own.mask[at / 64] |= uint64_t(1) << (at % 64);
+  check(MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own,
+                      MPI_BYTE, local),
+        "MPI_Allgather");
+  double share = 0;
+  for (size_t cpu = 0; cpu < 64 * std::size(own.mask); ++cpu)
+    if (has(all[rank], cpu))
+      share += 1.0 / static_cast<double>(std::ranges::count_if(
+                         all, [&](const Cpus &one) { return has(one, cpu); }));
+  uint32_t granted = runtime::cgroup_cpu_limit();
+  return granted == 0 ? share
+                      : std::min(share, static_cast<double>(granted) /
+                                            static_cast<double>(num_ranks));
 }
 
 } // namespace
@@ -74,6 +109,8 @@ Group::Group() {
         "MPI_Comm_split_type");
   check(MPI_Comm_rank(local, &local_rank), "MPI_Comm_rank");
   check(MPI_Comm_size(local, &num_local_ranks), "MPI_Comm_size");
+  cpus = share_of_cpus(local, static_cast<size_t>(local_rank),
+                       static_cast<size_t>(num_local_ranks));
   check(MPI_Comm_free(&local), "MPI_Comm_free");
 }
 

@@ -43,6 +43,7 @@ public:
 
   int rank = 0, num_ranks = 1;
   int local_rank = 0, num_local_ranks = 1; ///< Of this machine.
+  double cpus = 0; ///< Its share of those of the machine.
   std::string library;
 
   MPI_Comm scatter = MPI_COMM_NULL; ///< First messages of collectives,

@@ -125,6 +125,7 @@ tinh_status_t tinh_module_function_info(const tinh_module_t *module,
     tinh_function_desc_t other = {};
     if (others)
       other = others->functions[function];
+    CollectiveNeeds needs = collective_needs(desc);
     *out_info = {desc.name,
                  num_given(desc.inputs, desc.num_inputs),
                  num_given(desc.outputs, desc.num_outputs),
@@ -139,7 +140,9 @@ tinh_status_t tinh_module_function_info(const tinh_module_t *module,
                  other.num_steps,
                  other.arena_size,
                  other.unplanned_size,
-                 other.lower_bound_size};
+                 other.lower_bound_size,
+                 needs.any,
+                 needs.num_ranks};
   });
 }
 

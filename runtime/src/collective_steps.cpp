@@ -10,6 +10,8 @@
 #include "error.h"
 #include "step_buffers.h"
 
+#include <algorithm>
+
 namespace tinh::runtime {
 
 bool valid_collective(const tinh_collective_desc_t &collective) {
@@ -25,6 +27,15 @@ bool valid_collective(const tinh_collective_desc_t &collective) {
          (collective.wire == collective.dtype || is_rounded) &&
          (collective.num_ranks != 0 || !is_for_a_number) &&
          collective_size(collective, 0) && collective_size(collective, 1);
+}
+
+CollectiveNeeds collective_needs(const tinh_function_desc_t &function) {
+  CollectiveNeeds needs;
+  for (uint32_t s = 0; s < function.num_steps; ++s)
+    if (function.steps[s].opcode == TINH_OP_START)
+      needs = {true, std::max(needs.num_ranks,
+                              function.steps[s].collective->num_ranks)};
+  return needs;
 }
 
 void require_ranks(const tinh_function_desc_t &function,
@@ -53,35 +64,61 @@ void require_ranks(const tinh_function_desc_t &function,
   }
 }
 
-void CollectiveSteps::begin(const tinh_function_desc_t &function) {
-  tickets.assign(function.num_steps, std::nullopt);
-  failed.store(nullptr, std::memory_order_relaxed);
+static bool knows_times(const tinh_collectives_t &table) {
+  return has_member(table, &tinh_collectives_t::wait_timed) && table.wait_timed;
 }
 
-void CollectiveSteps::execute(const tinh_step_t &step, uint32_t index,
-                              void *const *buffers) {
+void CollectiveSteps::begin(const tinh_function_desc_t &next, uint64_t number) {
+  function = &next;
+  run = number;
+  started.assign(next.num_steps, std::nullopt);
+}
+
+void CollectiveSteps::execute(uint32_t index, void *const *buffers) {
+  const tinh_step_t &step = function->steps[index];
   const char *error = nullptr;
-  if (step.opcode == TINH_OP_AWAIT) {
-    if (std::optional<uint64_t> ticket = tickets[step.target])
-      error = collectives->wait(collectives, *ticket);
-  } else if (!failure()) {
-    const tinh_collective_desc_t &desc = *step.collective;
-    tinh_collective_t collective = {
-        static_cast<tinh_collective_kind_t>(desc.kind),
-        static_cast<tinh_reduction_t>(desc.reduction),
-        static_cast<tinh_dtype_t>(desc.dtype),
-        static_cast<tinh_dtype_t>(desc.wire),
-        desc.root,
-        desc.count,
-        buffers[0],
-        buffers[1]};
-    uint64_t ticket = 0;
-    error = collectives->start(collectives, &collective, &ticket);
-    if (!error)
-      tickets[index] = ticket;
-  }
-  if (error && !failure())
-    failed.store(error, std::memory_order_release);
+  if (step.opcode == TINH_OP_AWAIT)
+    error = wait(step.target);
+  else if (!failure())
+    error = start(index, buffers);
+  if (error)
+    ranks->fail(error);
+}
+
+const char *CollectiveSteps::start(uint32_t index, void *const *buffers) {
+  if (const char *error = ranks->compare(*function))
+    return error;
+  const tinh_collective_desc_t &desc = *function->steps[index].collective;
+  tinh_collective_t collective = {
+      static_cast<tinh_collective_kind_t>(desc.kind),
+      static_cast<tinh_reduction_t>(desc.reduction),
+      static_cast<tinh_dtype_t>(desc.dtype),
+      static_cast<tinh_dtype_t>(desc.wire),
+      desc.root,
+      desc.count,
+      buffers[0],
+      buffers[1]};
+  Started begun = {0, trace ? trace_clock() : 0};
+  tinh_collectives_t &table = ranks->table;
+  const char *error = table.start(&table, &collective, &begun.ticket);
+  if (!error)
+    started[index] = begun;
+  return error;
+}
+
+/// For what the step `start` has started, if it has.
+const char *CollectiveSteps::wait(uint32_t start) {
+  if (!started[start])
+    return nullptr;
+  tinh_collectives_t &table = ranks->table;
+  auto [ticket, begun] = *started[start];
+  if (!trace || !knows_times(table))
+    return table.wait(&table, ticket);
+  int64_t finished = 0;
+  const char *error = table.wait_timed(&table, ticket, &finished);
+  if (!error)
+    trace->add_collective(*function, start, run, begun, finished);
+  return error;
 }
 
 } // namespace tinh::runtime

@@ -8,17 +8,22 @@
 #ifndef TINH_RUNTIME_COLLECTIVE_STEPS_H
 #define TINH_RUNTIME_COLLECTIVE_STEPS_H
 
-#include "tinh/artifact.h"
-#include "tinh/collectives.h"
+#include "ranks.h"
+#include "trace.h"
 
-#include <atomic>
 #include <optional>
-#include <vector>
 
 namespace tinh::runtime {
 
 /// Whether some number of ranks can do it.
 bool valid_collective(const tinh_collective_desc_t &collective);
+
+/// With whom a function computes.
+struct CollectiveNeeds {
+  bool any = false;       ///< With other ranks at all,
+  uint32_t num_ranks = 0; ///< and with how many; 0: with any number.
+};
+CollectiveNeeds collective_needs(const tinh_function_desc_t &function);
 
 /// Throws INVALID_ARGUMENT or INCOMPATIBLE if the function computes with other
 /// ranks, and these are not there (null) or of another number.
@@ -29,21 +34,29 @@ void require_ranks(const tinh_function_desc_t &function,
 /// executes them.
 class CollectiveSteps {
 public:
-  explicit CollectiveSteps(tinh_collectives_t *collectives)
-      : collectives(collectives) {}
+  CollectiveSteps(std::shared_ptr<Ranks> ranks, Trace *trace)
+      : ranks(std::move(ranks)), trace(trace) {}
 
-  void begin(const tinh_function_desc_t &function);
+  void begin(const tinh_function_desc_t &function, uint64_t run);
   /// After a failure nothing is started any more, but what was is waited for,
   /// as it may write to the run's memory; the run comes to its end.
-  void execute(const tinh_step_t &step, uint32_t index, void *const *buffers);
-  /// What has failed; null: nothing. It stays while the table is there.
-  const char *failure() const { return failed.load(std::memory_order_acquire); }
+  void execute(uint32_t step, void *const *buffers);
+  const char *failure() const { return ranks->failure(); }
 
 private:
-  tinh_collectives_t *const collectives;
+  struct Started {
+    uint64_t ticket;
+    int64_t time; ///< By trace_clock.
+  };
+  const char *start(uint32_t step, void *const *buffers);
+  const char *wait(uint32_t start);
+
+  const std::shared_ptr<Ranks> ranks;
+  Trace *const trace; ///< Or null.
+  const tinh_function_desc_t *function = nullptr;
+  uint64_t run = 0;
   /// Of each step START, once it has started something.
-  std::vector<std::optional<uint64_t>> tickets;
-  std::atomic<const char *> failed{nullptr};
+  std::vector<std::optional<Started>> started;
 };
 
 } // namespace tinh::runtime

@@ -38,7 +38,8 @@ tinh_context_options_t Executor::default_options() {
 /// What `options` ask for, in full. Throws INVALID_ARGUMENT.
 static tinh_context_options_t checked(tinh_context_options_t options) {
   if (options.threads == 0)
-    options.threads = available_cpus();
+    options.threads =
+        std::max(1u, static_cast<uint32_t>(usable_cpus(options.collectives)));
   if (options.threads > kMaxThreads)
     throw_error(TINH_INVALID_ARGUMENT, {"a context has at most ", kMaxThreads,
                                         " threads, not ", options.threads});
@@ -60,7 +61,7 @@ static ThreadPool::Options pool_options(const tinh_context_options_t &options) {
   of_pool.pin = options.pin_threads;
   if (options.spin_us >= 0)
     of_pool.spin = std::chrono::microseconds(options.spin_us);
-  else if (options.threads <= available_cpus())
+  else if (options.threads <= usable_cpus(options.collectives))
     of_pool.spin = kDefaultSpin;
   return of_pool;
 }
@@ -143,10 +144,12 @@ void Executor::make_memory() {
   // One worker finishes a run before it starts the next.
   bool overlap = (options.threads > 1 || gpu) && !goes_by_steps();
   arenas.resize(overlap ? std::min(options.max_in_flight, 2u) : 1);
+  if (options.collectives)
+    ranks = std::make_shared<Ranks>(options.collectives, loaded->identity());
   for (Arena &arena : arenas) {
-    if (options.collectives)
+    if (ranks)
       arena.collectives =
-          std::make_unique<CollectiveSteps>(options.collectives);
+          std::make_unique<CollectiveSteps>(ranks, trace ? &*trace : nullptr);
     if (gpu)
       make_device_arena(arena);
     else
@@ -381,6 +384,8 @@ void Executor::with_state(const std::function<void(State &)> &use) {
     room.notify_all();
   };
   try {
+    if (ranks)
+      ranks->require_whole();
     use(*variables);
   } catch (...) {
     finish();
@@ -439,6 +444,8 @@ void Executor::shut_down() {
   } catch (const std::exception &error) {
     set_last_error(TINH_IO_ERROR, error.what());
   }
+  if (ranks && ranks->failure())
+    return keep_for_ever(shared_from_this());
   // Futures may still refer to this object, but not to its memory.
   profiles.clear();
   arenas.clear();

@@ -186,6 +186,7 @@ private:
   std::optional<Trace> trace; ///< For a file, for profiles, or both.
   std::optional<NumericsCheck> numerics;
   std::optional<State> variables; ///< None once shut down.
+  std::shared_ptr<Ranks> ranks;   ///< If there are others.
   MappedMemory scratch_memory;
   uint64_t scratch_stride = 0;
   uint64_t arena_size = 0, device_arena_size = 0;
@@ -244,9 +245,7 @@ inline void Executor::execute(const Run &run, uint32_t worker,
     pool->divide(worker, visit, call, instruction.begin, instruction.end,
                  instruction.grain);
   } else if (instruction.opcode > TINH_OP_ZERO) {
-    run.arena->collectives->execute(
-        programs[run.function].function().steps[instruction.step],
-        instruction.step, buffers);
+    run.arena->collectives->execute(instruction.step, buffers);
   } else if (instruction.begin < instruction.end) {
     copy_or_zero(instruction, buffers);
   }

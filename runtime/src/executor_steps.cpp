@@ -80,27 +80,31 @@ void Executor::execute_step(const Run &run, uint32_t step) {
   numerics->after(checked);
 }
 
+/// A call on each worker, which the caller waits for.
+class StepJob final : public ThreadPool::Job {
+public:
+  StepJob(ThreadPool &pool, uint32_t done, void (*task)(void *, uint32_t),
+          void *argument)
+      : pool(pool), done(done), task(task), argument(argument) {}
+  void begin(uint32_t) override {}
+  ThreadPool::Halt go_on(uint32_t worker, const ThreadPool::Visit *) override {
+    task(argument, worker);
+    pool.advance(worker, done);
+    return {ThreadPool::Halt::done};
+  }
+
+private:
+  ThreadPool &pool;
+  const uint32_t done;
+  void (*const task)(void *, uint32_t);
+  void *const argument;
+};
+
 void Executor::for_each_worker(void (*task)(void *, uint32_t), void *argument) {
   if (options.parallel_for)
     return options.parallel_for(options.parallel_for_pool, options.threads,
                                 task, argument);
-  struct Step final : ThreadPool::Job {
-    Step(ThreadPool &pool, uint32_t done, void (*task)(void *, uint32_t),
-         void *argument)
-        : pool(pool), done(done), task(task), argument(argument) {}
-    void begin(uint32_t) override {}
-    ThreadPool::Halt go_on(uint32_t worker,
-                           const ThreadPool::Visit *) override {
-      task(argument, worker);
-      pool.advance(worker, done); // The caller waits for this.
-      return {ThreadPool::Halt::done};
-    }
-
-    ThreadPool &pool;
-    const uint32_t done;
-    void (*const task)(void *, uint32_t);
-    void *const argument;
-  } job(*pool, ++next_base, task, argument);
+  StepJob job(*pool, ++next_base, task, argument);
   pool->run(job);
   pool->wait_for_others(0, next_base);
 }

@@ -53,7 +53,8 @@ void Executor::start(Run &run) {
   free_arenas.pop_back();
   run.base = next_base;
   if (run.arena->collectives)
-    run.arena->collectives->begin(programs[run.function].function());
+    run.arena->collectives->begin(programs[run.function].function(),
+                                  run.number);
   run.exclusive = ordered || last_ordered;
   last_ordered = ordered;
   leads_in_place = !run.completes_itself;

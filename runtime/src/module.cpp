@@ -36,6 +36,10 @@ static std::string hexadecimal(std::span<const uint8_t> digest) {
   return text;
 }
 
+static uint64_t checksum(const void *data, size_t size) {
+  return tinh_checksum(TINH_CHECKSUM_START, data, size);
+}
+
 static std::string companion_path(const std::string &artifact,
                                   const tinh_note_t &note) {
   std::string name = note.weights_file;
@@ -96,12 +100,14 @@ Module::Module(const std::string &path) {
     throw_error(TINH_INVALID_ARTIFACT,
                 {"cannot load '", path, "': ", dlerror()});
   // Of a path that is loaded already, dlopen does not look at the file again.
-  if (notes_of(library.get()) != notes_of(file, path))
+  std::string notes = notes_of(file, path);
+  if (notes_of(library.get()) != notes)
     throw_error(TINH_INVALID_ARTIFACT,
                 {"cannot load '", path,
                  "': another artifact was loaded from this path, and is "
                  "still in use; release its module first, or give the new "
                  "one another path"});
+  digest = checksum(notes.data(), notes.size());
   descriptor = static_cast<const tinh_artifact_t *>(
       dlsym(library.get(), TINH_ARTIFACT_SYMBOL));
   if (!descriptor || descriptor->version != TINH_ARTIFACT_VERSION ||
@@ -114,6 +120,7 @@ Module::Module(const std::string &path) {
 
 Module::Module(const tinh_model_t &model, const char *weights_path)
     : note(*model.note), descriptor(model.artifact) {
+  digest = checksum(&note, sizeof note);
   // What another version's structures mean is unknown: no name before this.
   check_compatible(note, "a model that is linked into the program");
   if (descriptor->version != TINH_ARTIFACT_VERSION ||
@@ -142,8 +149,8 @@ Module::Module(const tinh_model_t &model, const char *weights_path)
 
 Module::Module(const std::shared_ptr<const Module> &other,
                const tinh_artifact_t &description, char *weights)
-    : note(other->note), loaded_by(other), weights_data(weights),
-      descriptor(&description) {}
+    : note(other->note), digest(other->digest), loaded_by(other),
+      weights_data(weights), descriptor(&description) {}
 
 std::shared_ptr<const Module>
 Module::without_gpu(const std::shared_ptr<const Module> &module) {

@@ -48,6 +48,9 @@ public:
 
   const tinh_artifact_t &artifact() const { return *descriptor; }
   const char *cpu() const { return note.cpu; }
+  /// A digest of code, weights and all else that is in the artifact's file; of
+  /// a model in the program, of what its note says.
+  uint64_t identity() const { return digest; }
   /// The constant weights, or null if there are none.
   char *weights() const { return weights_data; }
 
@@ -68,6 +71,7 @@ private:
          const tinh_artifact_t &description, char *weights);
 
   tinh_note_t note;
+  uint64_t digest = 0;
   /// Whose library it uses, if it has none itself.
   std::shared_ptr<const Module> loaded_by;
   MappedMemory mapped_weights; // Empty if they are linked.

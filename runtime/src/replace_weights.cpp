@@ -69,8 +69,8 @@ private:
 
 Module::Module(const std::shared_ptr<const Module> &other,
                const std::string &path)
-    : note(other->note), loaded_by(other), has_digest(false),
-      descriptor(other->descriptor) {
+    : note(other->note), digest(other->digest), loaded_by(other),
+      has_digest(false), descriptor(other->descriptor) {
   if (!descriptor->init)
     throw_error(TINH_INVALID_ARTIFACT,
                 {"the model '", descriptor->model,

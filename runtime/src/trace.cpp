@@ -8,7 +8,8 @@
 //
 // Steps are complete events ("X") on one track for each worker, within those of
 // the loops' iterations, and segments of steps, and loose steps, on one for the
-// GPU; runs are asynchronous events ("b", "e"), since they overlap.
+// GPU; runs and collectives are asynchronous events ("b", "e"), since they
+// overlap.
 //
 //===----------------------------------------------------------------------===//
 #include "trace.h"
@@ -99,6 +100,7 @@ void Trace::forget() {
     track = {};
   runs = {};
   device = {};
+  collectives = {};
 }
 
 void Trace::add_segment(const tinh_function_desc_t &function, uint32_t step,
@@ -112,6 +114,12 @@ void Trace::add_run(const tinh_function_desc_t &function, uint64_t run,
                     int64_t submitted, int64_t completed) {
   std::lock_guard lock(runs_mutex);
   add(runs, {&function, 0, run, submitted, completed, kNoIteration});
+}
+
+void Trace::add_collective(const tinh_function_desc_t &function, uint32_t step,
+                           uint64_t run, int64_t begin, int64_t end) {
+  std::lock_guard lock(runs_mutex);
+  add(collectives, {&function, step, run, begin, end, kNoIteration});
 }
 
 static std::string quoted(const char *text) {
@@ -177,12 +185,32 @@ void Trace::append(std::string &json, const Track &track, size_t id,
   }
 }
 
+/// Runs, which have the numbers of their own, or what is in them.
+void Trace::append_spans(std::string &json, const Track &track,
+                         const char *category) const {
+  uint64_t number = 0;
+  for (const Event &event : track.events) {
+    bool is_run = &track == &runs;
+    std::string common = message_of(
+        {",\"cat\":", quoted(category), ",\"pid\":1,\"tid\":0,\"id\":",
+         is_run ? event.run : number++, ",\"name\":",
+         quoted(is_run ? event.function->name
+                       : event.function->steps[event.step].label)});
+    json +=
+        message_of({",\n{\"ph\":\"b\"", common,
+                    ",\"ts\":", microseconds(event.begin - start),
+                    ",\"args\":{\"step\":", event.step, ",\"run\":", event.run,
+                    "}}", ",\n{\"ph\":\"e\"", common,
+                    ",\"ts\":", microseconds(event.end - start), "}"});
+  }
+}
+
 std::string Trace::to_json(const tinh_artifact_t &artifact) const {
   std::string json = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
                      "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\","
                      "\"args\":{\"name\":" +
                      quoted(artifact.model) + "}}";
-  uint64_t dropped = runs.dropped + device.dropped;
+  uint64_t dropped = runs.dropped + device.dropped + collectives.dropped;
   for (size_t worker = 0; worker < workers.size(); ++worker) {
     append(json, workers[worker], worker, "worker " + std::to_string(worker),
            artifact);
@@ -190,15 +218,8 @@ std::string Trace::to_json(const tinh_artifact_t &artifact) const {
   }
   if (!device.events.empty())
     append(json, device, workers.size(), "GPU", artifact);
-  for (const Event &event : runs.events) {
-    std::string common =
-        message_of({",\"cat\":\"run\",\"pid\":1,\"tid\":0,\"id\":", event.run,
-                    ",\"name\":", quoted(event.function->name)});
-    json += message_of({",\n{\"ph\":\"b\"", common,
-                        ",\"ts\":", microseconds(event.begin - start), "}",
-                        ",\n{\"ph\":\"e\"", common,
-                        ",\"ts\":", microseconds(event.end - start), "}"});
-  }
+  append_spans(json, runs, "run");
+  append_spans(json, collectives, "collective");
   json +=
       message_of({"\n],\"otherData\":{\"dropped_events\":", dropped, "}}\n"});
   return json;

@@ -43,6 +43,10 @@ public:
                    uint32_t count, uint64_t run, int64_t begin, int64_t end);
   /// Says that the GPU has done more in a run than has been added.
   void drop_segments(uint64_t run, uint64_t count);
+  /// A collective, from where step `step` has started it to where it was
+  /// finished; from any thread.
+  void add_collective(const tinh_function_desc_t &function, uint32_t step,
+                      uint64_t run, int64_t begin, int64_t end);
   /// A whole run, from its submission to its completion; from any thread.
   void add_run(const tinh_function_desc_t &function, uint64_t run,
                int64_t submitted, int64_t completed);
@@ -80,13 +84,15 @@ private:
   static void add(Track &track, const Event &event);
   void append(std::string &json, const Track &track, size_t id,
               const std::string &name, const tinh_artifact_t &artifact) const;
+  void append_spans(std::string &json, const Track &track,
+                    const char *category) const;
   std::string to_json(const tinh_artifact_t &artifact) const;
 
   std::string path;
   int64_t start;
   std::vector<Track> workers;
-  std::mutex runs_mutex; ///< Of both.
-  Track runs, device;
+  std::mutex runs_mutex; ///< Of all three.
+  Track runs, device, collectives;
 };
 
 } // namespace tinh::runtime

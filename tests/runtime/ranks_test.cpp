@@ -15,6 +15,8 @@
 #include "tinh/profile.h"
 
 #include <condition_variable>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <gtest/gtest.h>
@@ -23,7 +25,8 @@
 
 namespace {
 
-/// Collectives of f32 among threads. The last rank to start one computes it.
+/// Collectives among threads, reductions of f32. The last rank to start one
+/// computes it.
 class LocalRanks {
 public:
   explicit LocalRanks(uint32_t count) {
@@ -50,6 +53,14 @@ public:
     std::lock_guard lock(mutex);
     failure = "rank 7 has given up";
     changed.notify_all();
+  }
+
+  /// Messages of reductions that come after the failure.
+  void write_sums_late() {
+    for (const Parts &all : parts)
+      for (const tinh_collective_t &part : all)
+        if (part.kind == TINH_ALL_REDUCE && part.output)
+          std::memset(part.output, 0, part.count * sizeof(float));
   }
 
   std::vector<tinh_collective_kind_t> kinds; ///< Of those that are done.
@@ -85,24 +96,29 @@ private:
     return failure;
   }
 
+  static void gather(const Parts &all) {
+    std::vector<char> result;
+    for (const tinh_collective_t &part : all) {
+      auto *from = static_cast<const char *>(part.input);
+      result.insert(result.end(), from,
+                    from + part.count * tinh_dtype_size(part.dtype));
+    }
+    for (const tinh_collective_t &part : all)
+      std::memcpy(part.output, result.data(), result.size());
+  }
+
   static void compute(const Parts &all) {
+    if (all[0].kind == TINH_ALL_GATHER)
+      return gather(all);
     uint64_t count = all[0].count;
     bool scatters = all[0].kind == TINH_REDUCE_SCATTER;
-    std::vector<float> result;
-    if (all[0].kind == TINH_ALL_GATHER) {
-      for (const tinh_collective_t &part : all) {
-        auto *from = static_cast<const float *>(part.input);
-        result.insert(result.end(), from, from + count);
-      }
-    } else {
-      result.resize(count * (scatters ? all.size() : 1));
-      for (const tinh_collective_t &part : all)
-        for (size_t i = 0; i < result.size(); ++i)
-          result[i] += static_cast<const float *>(part.input)[i];
-      if (all[0].reduction == TINH_REDUCE_MEAN)
-        for (float &x : result)
-          x /= static_cast<float>(all.size());
-    }
+    std::vector<float> result(count * (scatters ? all.size() : 1));
+    for (const tinh_collective_t &part : all)
+      for (size_t i = 0; i < result.size(); ++i)
+        result[i] += static_cast<const float *>(part.input)[i];
+    if (all[0].reduction == TINH_REDUCE_MEAN)
+      for (float &x : result)
+        x /= static_cast<float>(all.size());
     for (size_t rank = 0; rank < all.size(); ++rank)
       std::memcpy(all[rank].output,
                   result.data() + (scatters ? rank * count : 0),
@@ -172,7 +188,8 @@ protected:
       thread.join();
     for (tinh_context_t *context : contexts)
       tinh_context_release(context);
-    EXPECT_EQ(ranks.kinds.size(), function == sum ? 20 : 40);
+    // Before the first one, ranks compare what they run.
+    EXPECT_EQ(ranks.kinds.size(), 3 + (function == sum ? 20 : 40));
   }
 
   static std::vector<float> expected(uint32_t count, uint32_t function,
@@ -274,8 +291,83 @@ TEST_F(Ranks, EndRunsByTheirFailure) {
     EXPECT_EQ(tinh_future_wait(future), TINH_COLLECTIVE_FAILED);
     EXPECT_STREQ(tinh_last_error(), "rank 7 has given up");
     tinh_future_release(future);
+    EXPECT_EQ(tinh_context_save_state(context, "state", nullptr, 0),
+              TINH_COLLECTIVE_FAILED);
     tinh_context_release(context);
   }
+}
+
+TEST_F(Ranks, LeaveMemoryToMessagesThatComeLate) {
+  LocalRanks ranks(1);
+  tinh_context_t *context = open(ranks.table(0));
+  std::vector<float> x = input(0, 0), y(x.size());
+  EXPECT_EQ(run(context, sum, x, y), TINH_OK);
+  ranks.fail();
+  EXPECT_EQ(run(context, sum, x, y), TINH_COLLECTIVE_FAILED);
+  tinh_context_release(context);
+  ranks.write_sums_late();
+}
+
+TEST_F(Ranks, CompareWhatTheyRun) {
+  LocalRanks ranks(2);
+  tinh_context_t *contexts[] = {open(ranks.table(0)), open(ranks.table(1))};
+  auto run_other = [&](uint32_t rank) {
+    std::vector<float> x = input(rank, 0), y(x.size());
+    EXPECT_EQ(run(contexts[rank], rank == 0 ? sum : pair, x, y),
+              TINH_COLLECTIVE_FAILED);
+    EXPECT_STREQ(tinh_last_error(),
+                 "rank 1 has another function to run than other ranks");
+  };
+  std::thread other(run_other, 1);
+  run_other(0);
+  other.join();
+  for (tinh_context_t *context : contexts)
+    tinh_context_release(context);
+}
+
+TEST_F(Ranks, ShareTheirMachine) {
+  LocalRanks ranks(2);
+  tinh_collectives_t *table = ranks.table(0);
+  auto threads = [&] {
+    options.threads = 0;
+    tinh_context_t *context = open(table);
+    tinh_context_info_t info = {};
+    EXPECT_EQ(tinh_context_info(context, &info), TINH_OK);
+    tinh_context_release(context);
+    return info.threads;
+  };
+  table->cpus = 0.5;
+  EXPECT_EQ(threads(), 1u);
+  table->cpus = 0; // Not known.
+  table->num_local_ranks = 1000;
+  EXPECT_EQ(threads(), 1u);
+  // A table of before there was such a number.
+  table->struct_size = offsetof(tinh_collectives_t, cpus);
+  table->num_local_ranks = 1;
+  table->cpus = 0.5;
+  uint32_t all = threads();
+  table = nullptr;
+  EXPECT_EQ(all, threads());
+}
+
+TEST(Collectives, AreLoadedForALauncher) {
+  tinh_collectives_t *table = nullptr;
+  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
+    unsetenv(name);
+  EXPECT_EQ(tinh_collectives_library(), nullptr);
+  EXPECT_EQ(tinh_collectives_load(nullptr, nullptr, &table),
+            TINH_INVALID_ARGUMENT);
+  EXPECT_STREQ(tinh_last_error(),
+               "this process is not one of several ranks: mpirun, of Open MPI "
+               "or MPICH, starts it as one");
+  setenv("PMI_SIZE", "2", 1);
+  EXPECT_STREQ(tinh_collectives_library(), "libtinh_mpi_mpich.so");
+  unsetenv("PMI_SIZE");
+  EXPECT_EQ(tinh_collectives_load("nowhere.so", nullptr, &table),
+            TINH_NOT_FOUND);
+  EXPECT_STREQ(tinh_last_error(),
+               "cannot load collectives: nowhere.so: cannot open shared object "
+               "file: No such file or directory");
 }
 
 TEST_F(Ranks, AreInProfiles) {

@@ -12,10 +12,18 @@
  * from the weights, all else as zeros. "stamp" is large, and each step sets all
  * its elements to the number of the step: a state that is not whole shows.
  *
+ * With RANKS, several ranks train together, on half as large a batch each:
+ * "train_step" takes the means of their gradients.
+ *
  *===----------------------------------------------------------------------===*/
 #include "tinh/artifact.h"
+#include "tinh/collectives.h"
 
+#ifdef RANKS
+#define BATCH 4
+#else
 #define BATCH 8
+#endif
 #define FEATURES 4
 #define STAMPS 65536
 #define CHUNK 4096
@@ -183,6 +191,39 @@ static const tinh_buffer_ref_t of_stamp[] = {IN(6), OUT(0)};
    0,                                                                          \
    0,                                                                          \
    0}
+#ifdef RANKS
+static const tinh_buffer_ref_t mean_of_w[] = {ARENA(64), ARENA(64)},
+                               mean_of_b[] = {ARENA(128), ARENA(128)};
+#define MEAN(COUNT)                                                            \
+  {TINH_ALL_REDUCE,                                                            \
+   TINH_REDUCE_MEAN,                                                           \
+   TINH_DTYPE_F32,                                                             \
+   TINH_DTYPE_F32,                                                             \
+   0,                                                                          \
+   0,                                                                          \
+   COUNT}
+static const tinh_collective_desc_t reduce_w = MEAN(FEATURES),
+                                    reduce_b = MEAN(1);
+#define COLLECTIVE(OPCODE, AFTER, OF, START)                                   \
+  {OPCODE,                                                                     \
+   .wait_for = AFTER,                                                          \
+   .num_buffers = 2,                                                           \
+   .buffers = mean_of_##OF,                                                    \
+   .label = #OF,                                                               \
+   .target = START,                                                            \
+   .collective = &reduce_##OF}
+static const tinh_step_t train_steps[] = {
+    STEP(PREDICT, -1, of_prediction, BATCH),
+    STEP(EVALUATE, -1, of_loss, 1),
+    STEP(GRADIENTS, 0, of_gradients, 1),
+    COLLECTIVE(TINH_OP_START, 2, w, 0),
+    COLLECTIVE(TINH_OP_START, -1, b, 0),
+    STEP(NEXT_STAMP, -1, of_stamp, STAMPS / CHUNK),
+    COLLECTIVE(TINH_OP_AWAIT, -1, w, 3),
+    STEP(UPDATE_W, 6, of_w, 1),
+    COLLECTIVE(TINH_OP_AWAIT, -1, b, 4),
+    STEP(UPDATE_B, 8, of_b, 1)};
+#else
 static const tinh_step_t train_steps[] = {
     STEP(PREDICT, -1, of_prediction, BATCH),
     STEP(EVALUATE, -1, of_loss, 1),
@@ -190,6 +231,7 @@ static const tinh_step_t train_steps[] = {
     STEP(UPDATE_W, 2, of_w, 1),
     STEP(UPDATE_B, 2, of_b, 1),
     STEP(NEXT_STAMP, -1, of_stamp, STAMPS / CHUNK)};
+#endif
 
 static const tinh_tensor_desc_t evaluate_inputs[] = {
     {TYPE_X, TINH_NOT_VARIABLE},
@@ -222,8 +264,8 @@ static const tinh_step_t peek_steps[] = {
     {TINH_OP_COPY, 0, -1, 2, of_peek, 0, STAMPS * 8, "copy", 0, 0, 0}};
 
 static const tinh_function_desc_t functions[] = {
-    {"train_step", 7, 6, train_inputs, train_outputs, 6, 1, train_steps, 192,
-     192, 192},
+    {"train_step", 7, 6, train_inputs, train_outputs,
+     sizeof train_steps / sizeof *train_steps, 1, train_steps, 192, 192, 192},
     {"evaluate", 4, 2, evaluate_inputs, evaluate_outputs, 2, 0, evaluate_steps,
      0, 0, 0},
     {"predict", 3, 1, predict_inputs, predict_outputs, 1, 0, predict_steps, 0,

@@ -10,6 +10,12 @@
  * as MPI and NCCL define them: a table of functions. libtinh_mpi_openmpi.so and
  * libtinh_mpi_mpich.so have one over MPI; a program may bring its own.
  *
+ *   tinh_collectives_t *ranks;                 // mpirun -n 4 program
+ *   tinh_collectives_load(NULL, NULL, &ranks);
+ *   options.collectives = ranks;               // Of a context.
+ *   ...
+ *   ranks->destroy(ranks);                     // Behind all contexts.
+ *
  * All ranks start the same collectives, in the same order. Plain C11.
  *
  *===----------------------------------------------------------------------===*/
@@ -18,6 +24,8 @@
 
 #include "tinh/status.h"
 #include "tinh/types.h"
+
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -64,7 +72,9 @@ typedef struct tinh_collective {
  * Functions that may fail return NULL, or what went wrong, a sentence that
  * names the rank if there is one to name, valid as long as the table is. A
  * failure is that of all ranks, and final: whatever is unfinished then fails,
- * and so does what is started later. */
+ * and so does what is started later. Messages of what is unfinished may still
+ * be on their way: its inputs and outputs stay where they are until the process
+ * ends, and nothing else is kept there. */
 typedef struct tinh_collectives tinh_collectives_t;
 struct tinh_collectives {
   uint32_t struct_size; /* sizeof(tinh_collectives_t). */
@@ -89,6 +99,17 @@ struct tinh_collectives {
   /* Leaves the other ranks, which must do so, too, once all is finished; frees
    * the table. */
   void (*destroy)(tinh_collectives_t *collectives);
+
+  /* From here on a table has what its struct_size covers. */
+
+  /* This rank's share of its machine's CPUs, by what all ranks there are bound
+   * to; less than 1 where ranks outnumber CPUs. 0: not known. */
+  double cpus;
+
+  /* The same as `wait`; also says when the collective was finished, in
+   * nanoseconds of CLOCK_MONOTONIC, for traces. NULL: that is not known. */
+  const char *(*wait_timed)(tinh_collectives_t *collectives, uint64_t ticket,
+                            int64_t *out_finished);
 };
 
 typedef struct tinh_collectives_options {
@@ -105,6 +126,31 @@ typedef const char *(*tinh_collectives_create_t)(
     const tinh_collectives_options_t *options,
     tinh_collectives_t **out_collectives);
 #define TINH_COLLECTIVES_CREATE "tinh_collectives_create"
+
+/* The library for the launcher that has started this process, by what is in its
+ * environment: "libtinh_mpi_openmpi.so" for Open MPI's mpirun and what speaks
+ * PMIx, "libtinh_mpi_mpich.so" for MPICH's and what speaks PMI. NULL if none
+ * has: the process is alone. */
+TINH_API const char *tinh_collectives_library(void);
+
+/* Joins the ranks by the library at the path `library`, or, if that is NULL, by
+ * the one above, from the folder of the runtime's own library or where the
+ * system looks for libraries. Waits until all ranks do so. Once in a process;
+ * the library stays loaded. `options` may be NULL. INVALID_ARGUMENT if no
+ * launcher has started the process, NOT_FOUND if the library cannot be loaded,
+ * COLLECTIVE_FAILED if the ranks cannot be joined. */
+TINH_API tinh_status_t tinh_collectives_load(
+    const char *library, const tinh_collectives_options_t *options,
+    tinh_collectives_t **out_collectives);
+
+/* Compares `size` bytes of all ranks, which all make this call. INCOMPATIBLE on
+ * all of them if they differ, with a message that names one whose `what` is
+ * another: ranks that were told other things would compute wrong sums. A
+ * context compares runtime, artifact and function so before the first
+ * collective of each function. */
+TINH_API tinh_status_t tinh_collectives_compare(tinh_collectives_t *collectives,
+                                                const char *what,
+                                                const void *data, size_t size);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -144,6 +144,10 @@ typedef struct tinh_function_info {
   uint64_t arena_size_without_gpu;
   uint64_t unplanned_size_without_gpu;
   uint64_t lower_bound_size_without_gpu;
+  /* It computes together with other ranks (tinh/collectives.h), which its
+   * context needs: so many, or any number if that is 0. */
+  bool has_collectives;
+  uint32_t num_ranks;
 } tinh_function_info_t;
 
 typedef struct tinh_tensor_info {
@@ -262,10 +266,14 @@ typedef struct tinh_context_options {
   tinh_use_device_t device;
   /* The other ranks (tinh/collectives.h), for functions that compute together
    * with them, or NULL; the program's, for as long as the context is there. All
-   * ranks run the same such functions, in the same order. If one fails, so do
-   * the others' runs, with TINH_COLLECTIVE_FAILED and a message that names it;
-   * variables then hold anything. INCOMPATIBLE if a function that is run was
-   * compiled for another number of ranks. */
+   * ranks run the same such functions, of the same artifact, in the same order.
+   * If one fails or runs anything else, so do the others' runs, all of this
+   * context, with TINH_COLLECTIVE_FAILED and a message that names it. Variables
+   * then hold anything, and can neither be read nor saved; the buffers of the
+   * run that has failed are not to be freed, as messages may still come to
+   * them. INCOMPATIBLE if a function that is run was compiled for another
+   * number of ranks. With ranks on the same machine, `threads` 0 is this one's
+   * share. */
   tinh_collectives_t *collectives;
 } tinh_context_options_t;
 
