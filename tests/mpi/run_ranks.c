@@ -6,14 +6,14 @@
  *
  *===----------------------------------------------------------------------===//
  *
- * mpirun -n N run_ranks LIBRARY ARTIFACT: the artifact of the runtime's tests
- * of ranks (ranks_artifact.c), whose "main" adds what all have doubled.
+ * mpirun -n N run_ranks ARTIFACT: the artifact of the runtime's tests of ranks
+ * (ranks_artifact.c), whose "main" adds what all have doubled. The runtime
+ * finds the library by what mpirun has left in the environment.
  *
  *===----------------------------------------------------------------------===*/
 #include "tinh/collectives.h"
 #include "tinh/runtime.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 
 enum { N = 1024 };
@@ -43,17 +43,11 @@ static int check_run(tinh_context_t *context, const tinh_collectives_t *ranks,
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3)
-    return fail("usage: run_ranks LIBRARY ARTIFACT");
-  void *library = dlopen(argv[1], RTLD_NOW);
-  if (!library)
-    return fail(dlerror());
-  tinh_collectives_create_t create;
-  *(void **)&create = dlsym(library, TINH_COLLECTIVES_CREATE);
+  if (argc != 2)
+    return fail("usage: run_ranks ARTIFACT");
   tinh_collectives_t *ranks = NULL;
-  const char *error = create(NULL, &ranks);
-  if (error)
-    return fail(error);
+  if (tinh_collectives_load(NULL, NULL, &ranks) != TINH_OK)
+    return fail(tinh_last_error());
 
   tinh_module_t *module = NULL;
   tinh_context_t *context = NULL;
@@ -61,7 +55,7 @@ int main(int argc, char **argv) {
   tinh_context_options_init(&options);
   options.threads = 2;
   options.collectives = ranks;
-  if (tinh_module_load(argv[2], &module) != TINH_OK ||
+  if (tinh_module_load(argv[1], &module) != TINH_OK ||
       tinh_context_create(module, &options, &context) != TINH_OK)
     return fail(tinh_last_error());
   for (int run = 0; run < 100; ++run)

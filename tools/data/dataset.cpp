@@ -13,6 +13,7 @@
 
 #include "inputs.h"
 #include "random.h"
+#include "tinh/artifact.h"
 
 #include <algorithm>
 #include <cstring>
@@ -123,6 +124,14 @@ std::vector<uint64_t> Dataset::order(std::optional<uint64_t> seed,
   for (uint64_t i = samples; i > 1; --i) // Fisher-Yates
     std::swap(order[i - 1], order[random.below(i)]);
   return order;
+}
+
+uint64_t Dataset::checksum() const {
+  uint64_t checksum =
+      tinh_checksum(TINH_CHECKSUM_START, &samples, sizeof samples);
+  for (const NpyArray &array : arrays)
+    checksum = tinh_checksum(checksum, array.data.data(), array.data.size());
+  return checksum;
 }
 
 Dataset::Batch Dataset::make_batch() const {

@@ -44,6 +44,8 @@ public:
 
   uint64_t num_samples() const { return samples; }
   uint64_t batch_size() const { return batch; }
+  /// A number that other samples have another of.
+  uint64_t checksum() const;
   /// Whole ones; the samples that are left are not used.
   uint64_t num_batches() const { return samples / batch; }
 

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The command line. run.cpp and train.cpp do what it asks for.
+// The command line, and what it is for each of several ranks. run.cpp does what
+// it asks for.
 //
 //===----------------------------------------------------------------------===//
 #include "command_line.h"
@@ -14,7 +15,6 @@
 #include "printable.h"
 #include "run.h"
 #include "tools.h"
-#include "train.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -79,6 +79,14 @@ static void define_options(CLI::App &app, RunOptions &options) {
                "infinity, or with =nan a NaN, and say which it is")
       ->check(CLI::IsMember({"nan", "all"}))
       ->excludes(app.get_option("--profile"));
+}
+
+static void define_ranks(CLI::App &app, RunOptions &options) {
+  app.add_option("--timeout", options.timeout,
+                 "under mpirun: after so many seconds without a sign of life "
+                 "a rank is given up, and all end; 60 if not given")
+      ->check(CLI::Range(0.001, 1e6))
+      ->type_name("SECONDS");
 }
 
 static void define_state(CLI::App &app, RunOptions &options) {
@@ -166,38 +174,72 @@ static std::string hint(const std::string &artifact, const tinh::Error &error) {
          path.replace_extension(".so").string();
 }
 
+/// Of all ranks the first one writes files, but for traces, which are each's.
+static void share_files(RunOptions &options, const Ranks &ranks) {
+  options.of_context.collectives = ranks.table();
+  options.trace = ranks.own_file(options.trace);
+  if (ranks.is_first())
+    return;
+  options.output_dir.clear();
+  options.save_state.clear();
+  if (is_page(options.profile))
+    options.profile = "time";
+}
+
+/// What `error` is to the user, and the exit code for it.
+static std::pair<std::string, int> describe(const std::exception &error,
+                                            const RunOptions &options) {
+  std::string text = printable(error.what(), true);
+  if (auto *of_runtime = dynamic_cast<const tinh::Error *>(&error)) {
+    text += hint(options.artifact, *of_runtime);
+    if (of_runtime->status() != TINH_INTERNAL)
+      return {"error: " + text, exit_wrong_input};
+  } else if (dynamic_cast<const UserError *>(&error)) {
+    return {"error: " + text, exit_wrong_input};
+  } else if (dynamic_cast<const std::bad_alloc *>(&error)) {
+    return {"error: out of memory", exit_wrong_input};
+  }
+  return {"internal error: " + text, exit_internal};
+}
+
+/// Says what has gone wrong, to the other ranks as well, unless they know.
+static int fail(const std::exception &error, const RunOptions &options,
+                Ranks &ranks) {
+  auto [text, code] = describe(error, options);
+  std::string who =
+      ranks.are_many() ? "rank " + std::to_string(ranks.rank()) + ": " : "";
+  std::fprintf(stderr, "graph-run: %s%s\n", who.c_str(), text.c_str());
+  if (!ranks.are_many())
+    return code;
+  auto *of_runtime = dynamic_cast<const tinh::Error *>(&error);
+  if (!of_runtime || of_runtime->status() != TINH_COLLECTIVE_FAILED)
+    ranks.give_up(error.what());
+  // Neither MPI, which would wait for all, nor what it may still write to ends
+  // in order.
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
 int tinh::tools::graph_run(int argc, char **argv) {
   RunOptions options;
   CLI::App app("Runs a compiled model.", "graph-run");
   define_options(app, options);
   define_state(app, options);
   define_training(app, options.training);
+  define_ranks(app, options);
   if (auto done = parse(app, argc, argv))
     return *done;
   if (!options.profile.empty())
     choose_runs(app, options);
+  Ranks ranks;
   try {
-    options.train ? train(options) : run(options);
+    ranks = Ranks::join(options.timeout);
+    share_files(options, ranks);
+    options.train ? train(options, ranks) : run(options);
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
       throw UserError("cannot write to the standard output");
     return exit_success;
-  } catch (const tinh::Error &error) {
-    bool internal = error.status() == TINH_INTERNAL;
-    std::fprintf(stderr, "graph-run: %serror: %s%s\n",
-                 internal ? "internal " : "",
-                 printable(error.what(), true).c_str(),
-                 hint(options.artifact, error).c_str());
-    return internal ? exit_internal : exit_wrong_input;
-  } catch (const UserError &error) {
-    std::fprintf(stderr, "graph-run: error: %s\n",
-                 printable(error.what(), true).c_str());
-    return exit_wrong_input;
-  } catch (const std::bad_alloc &) {
-    std::fprintf(stderr, "graph-run: error: out of memory\n");
-    return exit_wrong_input;
   } catch (const std::exception &error) {
-    std::fprintf(stderr, "graph-run: internal error: %s\n",
-                 printable(error.what(), true).c_str());
-    return exit_internal;
+    return fail(error, options, ranks);
   }
 }

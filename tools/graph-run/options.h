@@ -9,23 +9,12 @@
 #define TINH_GRAPH_RUN_OPTIONS_H
 
 #include "tinh/runtime.hpp"
+#include "train_options.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace tinh::tools {
-
-struct TrainOptions {
-  std::string data, validation; ///< Files, with commas between them.
-  uint64_t epochs = 1;
-  std::optional<uint64_t> batch; ///< What the user believes it to be.
-  std::optional<uint64_t> shuffle;
-  std::optional<uint64_t> seed; ///< Of the model's random numbers.
-  std::string checkpoint;
-  uint64_t checkpoint_steps = 0; ///< 0: after each epoch alone.
-  bool resume = false;
-};
 
 struct RunOptions {
   std::string artifact;
@@ -39,7 +28,8 @@ struct RunOptions {
   uint32_t runs = 1;          ///< 0: as many as a profile needs.
   uint32_t warmup = 0;
   uint32_t in_flight = 1;
-  ContextOptions of_context; ///< Its threads and its device.
+  ContextOptions of_context; ///< Its threads, its device and its ranks.
+  double timeout = 0;        ///< Of ranks, in seconds; 0: the usual one.
   bool list = false;
   bool verify_weights = false;
   bool train = false;

@@ -16,6 +16,7 @@
 #include "profile_page.h"
 #include "profile_report.h"
 #include "report.h"
+#include "training.h"
 
 #include <algorithm>
 #include <chrono>
@@ -125,7 +126,8 @@ private:
 
 } // namespace
 
-Module load_module(const RunOptions &options) {
+/// With what `options` say of its weights.
+static Module load_module(const RunOptions &options) {
   Module module(options.artifact);
   if (options.verify_weights)
     module.verify_weights();
@@ -134,7 +136,9 @@ Module load_module(const RunOptions &options) {
   return module.with_weights(options.load_weights);
 }
 
-void check_trace(const RunOptions &options) {
+/// Throws UserError if the trace of a context that is gone could not be
+/// written. No other call may have failed on this thread.
+static void check_trace(const RunOptions &options) {
   if (!options.trace.empty() && *tinh_last_error())
     throw UserError(tinh_last_error());
 }
@@ -242,6 +246,21 @@ void run(const RunOptions &options) {
     print_json(timings);
   else
     print_timings(timings, options.percentiles);
+}
+
+void train(const RunOptions &options, const Ranks &ranks) {
+  Module module = load_module(options);
+  {
+    Context context(module, options.context());
+    if (!options.load_state.empty() && ranks.is_first())
+      context.load_state(options.load_state);
+    if (const char *why = context.info().why_not_cuda)
+      std::printf("not on a GPU: %s\n", why);
+    train(module, context, ranks, options.training);
+    if (!options.save_state.empty())
+      context.save_state(options.save_state);
+  }
+  check_trace(options);
 }
 
 } // namespace tinh::tools

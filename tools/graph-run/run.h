@@ -9,6 +9,7 @@
 #define TINH_GRAPH_RUN_RUN_H
 
 #include "options.h"
+#include "ranks.h"
 
 namespace tinh::tools {
 
@@ -16,12 +17,8 @@ namespace tinh::tools {
 /// asked, and writes outputs and times; or lists what the artifact has.
 void run(const RunOptions &options);
 
-/// The module that `options` name, with what they say of its weights.
-Module load_module(const RunOptions &options);
-
-/// Throws UserError if the trace of a context that is gone could not be
-/// written. No other call may have failed on this thread.
-void check_trace(const RunOptions &options);
+/// Trains an artifact's state with its functions "train_step" and "evaluate".
+void train(const RunOptions &options, const Ranks &ranks);
 
 } // namespace tinh::tools
 

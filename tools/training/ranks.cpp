@@ -1,0 +1,71 @@
+//===- ranks.cpp - A tool as one of several ranks -------------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+#include "ranks.h"
+
+#include "inputs.h"
+
+#include <cstdio>
+#include <filesystem>
+
+namespace tinh::tools {
+
+Ranks Ranks::join(double timeout) {
+  Ranks ranks;
+  if (!tinh_collectives_library())
+    return ranks;
+  ranks.joined.emplace("", timeout);
+  if (!ranks.is_first() && !std::freopen("/dev/null", "w", stdout))
+    throw UserError("cannot write to '/dev/null'");
+  return ranks;
+}
+
+std::string Ranks::own_file(const std::string &path) const {
+  if (is_first() || path.empty())
+    return path;
+  std::filesystem::path name(path);
+  name.replace_extension("rank-" + std::to_string(rank()) +
+                         name.extension().string());
+  return name.string();
+}
+
+void Ranks::broadcast(tinh_buffer_t buffer) const {
+  if (joined)
+    joined->broadcast(buffer);
+}
+
+std::string Ranks::broadcast(const std::string &text) const {
+  uint64_t size = text.size();
+  broadcast(buffer(&size, 1));
+  std::string received = text;
+  received.resize(size);
+  broadcast(buffer(received));
+  return received;
+}
+
+void Ranks::sum(std::vector<double> &numbers) const {
+  if (joined)
+    joined->sum(numbers);
+}
+
+void Ranks::compare(const std::string &what, const std::string &text) const {
+  if (joined)
+    joined->compare(what, text);
+}
+
+void Ranks::give_up(const std::string &why) {
+  if (!joined)
+    return;
+  joined->abort(why);
+  joined.reset(); // Returns when the others have been told.
+}
+
+} // namespace tinh::tools
