@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tinh/autograd.h"
+#include "tinh/distributed.h"
 #include "tinh/fit.h"
 #include "tinh/function.h"
 #include "tinh/summary_writer.h"
@@ -114,6 +115,8 @@ public:
   explicit CsvLog(std::string path) : path(std::move(path)) {}
 
   void on_epoch_end(Model &, const Progress &progress) override {
+    if (distributed::rank() != 0)
+      return;
     if (!file.is_open())
       open();
     if (file.tellp() == 0) {
@@ -177,6 +180,8 @@ public:
       : directory(std::move(directory)), options(options) {}
 
   void on_train_begin(Model &model) override {
+    if (distributed::rank() != 0)
+      return;
     writer.emplace(directory);
     TemporaryFolder folder;
     std::string json = folder.path + "/network.json";
@@ -189,6 +194,8 @@ public:
     writer->add_graph(json);
   }
   void on_epoch_end(Model &model, const Progress &progress) override {
+    if (!writer)
+      return;
     for (const auto &[name, value] : progress.scores)
       writer->add_scalar(tagOf(name), value, progress.epoch);
     int64_t every = options.histogram_epochs;

@@ -19,6 +19,7 @@
 #include "compiler/Eager/Tensor/Support.h"
 #include "compiler/Fit/ModelImpl.h"
 #include "tinh/autograd.h"
+#include "tinh/distributed.h"
 
 #include <algorithm>
 #include <charconv>
@@ -88,7 +89,7 @@ void Model::save_checkpoint(const std::string &path, At at) const {
   if (impl->optimizer)
     append(tensors, kOptimizer, impl->optimizer->state_dict());
   if (impl->trainSums)
-    tensors.push_back({kScores, impl->trainSums->tensor()});
+    tensors.push_back({kScores, impl->trainSums->total()});
   auto position =
       impl->loader ? impl->loader->position() : DataLoader::Position();
   auto put = [&](const std::string &key, auto value) {
@@ -109,7 +110,8 @@ void Model::save_checkpoint(const std::string &path, At at) const {
     append(tensors, name + ".", impl->callbacks[i]->tensors());
   }
   metadata["data"] = impl->loader ? impl->data : "";
-  save_safetensors(path, tensors, metadata, at);
+  if (distributed::rank() == 0)
+    save_safetensors(path, tensors, metadata, at);
 }
 
 void Model::load_checkpoint(const std::string &path, At at) {
@@ -144,6 +146,10 @@ void Model::load_checkpoint(const std::string &path, At at) {
   if (const Tensor *sums = find(tensors, kScores);
       sums && sums->shape() == impl->trainSums->tensor().shape())
     impl->trainSums->tensor().copy_(*sums);
+  // They are of all ranks.
+  if (impl->trainSums && distributed::rank() != 0)
+    impl->trainSums->clear();
+  impl->share();
   if (impl->loader)
     impl->loader->seek(position, at);
 }
@@ -160,7 +166,10 @@ public:
       : path(std::move(path)), options(options) {}
 
   void on_train_begin(Model &model) override {
-    if (options.resume && std::filesystem::exists(path))
+    Tensor exists = tensor({static_cast<int64_t>(
+        options.resume && std::filesystem::exists(path))});
+    distributed::broadcast(exists);
+    if (exists.item<int64_t>() != 0)
       model.load_checkpoint(path, At{});
     else
       model.save_checkpoint(path, At{}); // Rather fail before the first epoch.

@@ -120,10 +120,15 @@ DataLoader::DataLoader(std::shared_ptr<const Dataset> dataset,
   if (options.batch_size < 1)
     refuse(at, "batch_size must be at least 1, found " +
                    std::to_string(options.batch_size));
+  if (options.num_ranks < 1 || options.rank < 0 ||
+      options.rank >= options.num_ranks)
+    refuse(at, "rank must be one of num_ranks, found rank " +
+                   std::to_string(options.rank) + " of " +
+                   std::to_string(options.num_ranks));
   if (size() == 0)
     refuse(at, "a dataset of " + std::to_string(examples->size()) +
                    " examples gives no batch of " +
-                   std::to_string(options.batch_size));
+                   std::to_string(options.batch_size * options.num_ranks));
 }
 
 DataLoader::DataLoader(std::vector<Tensor> fields, DataLoaderOptions options,
@@ -132,8 +137,10 @@ DataLoader::DataLoader(std::vector<Tensor> fields, DataLoaderOptions options,
                  options, at) {}
 
 int64_t DataLoader::size() const {
-  int64_t count = examples->size(), whole = count / options.batch_size;
-  return whole + (!options.drop_last && count % options.batch_size != 0);
+  int64_t count = examples->size(),
+          all = options.batch_size * options.num_ranks, whole = count / all;
+  bool has_rest = options.num_ranks == 1 && !options.drop_last;
+  return whole + (has_rest && count % all != 0);
 }
 
 std::vector<Tensor> DataLoader::make(Position position) {
@@ -145,7 +152,8 @@ std::vector<Tensor> DataLoader::make(Position position) {
                             : arange(examples->size());
     orderOf = position.epoch;
   }
-  int64_t first = position.batch * options.batch_size;
+  int64_t first =
+      (position.batch * options.num_ranks + options.rank) * options.batch_size;
   int64_t count = std::min(options.batch_size, examples->size() - first);
   return examples->batch(order.narrow(0, first, count).contiguous());
 }

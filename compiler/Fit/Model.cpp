@@ -9,6 +9,7 @@
 #include "compiler/Fit/Checkpoint.h"
 #include "compiler/Fit/ModelImpl.h"
 #include "tinh/autograd.h"
+#include "tinh/distributed.h"
 #include "tinh/function.h"
 
 #include <algorithm>
@@ -45,14 +46,23 @@ void ScoreSums::add(const Tensor &loss, const Tensor &prediction,
 }
 
 std::optional<int64_t> ScoreSums::lastFinite() const {
-  std::vector<double> values = sums.to_vector<double>();
+  std::vector<double> values = total().to_vector<double>();
   if (std::isfinite(values[0]))
     return std::nullopt;
   return static_cast<int64_t>(values.back());
 }
 
-Scores ScoreSums::means(const std::string &prefix) const {
-  std::vector<double> values = sums.to_vector<double>();
+Tensor ScoreSums::total() const {
+  if (distributed::world_size() == 1)
+    return sums;
+  NoGrad guard;
+  Tensor all = sums.clone();
+  distributed::all_reduce(all);
+  return all;
+}
+
+Scores ScoreSums::meansOf(const Tensor &all, const std::string &prefix) const {
+  std::vector<double> values = all.to_vector<double>();
   double examples = values[metrics.size() + 1];
   Scores scores{{prefix + "loss", values[0] / examples}};
   for (size_t i = 0; i < metrics.size(); ++i)
@@ -125,6 +135,11 @@ void Model::Impl::prepare(const Tensor &x, At at) {
 }
 
 void Model::Impl::train(const Tensor &x, const Tensor &y) {
+  addGradients(x, y);
+  update();
+}
+
+void Model::Impl::addGradients(const Tensor &x, const Tensor &y) {
   Tensor prediction = (*network)(x, place);
   Tensor value = (*loss)(prediction, y);
   if (!is_grad_required(value))
@@ -133,12 +148,54 @@ void Model::Impl::train(const Tensor &x, const Tensor &y) {
                 "frozen, or an operation without a gradient, such as argmax or "
                 "a conversion to integers, is on every way");
   backward(value);
+  trainSums->add(value, prediction, y);
+}
+
+void Model::Impl::update() {
   if (options.clip_norm > 0)
     optim::clip_grad_norm(network->parameters(), options.clip_norm);
   optimizer->step();
   // So that nothing of the gradients outlives the step.
   optimizer->zero_grad();
-  trainSums->add(value, prediction, y);
+}
+
+void Model::Impl::step(const Tensor &x, const Tensor &y) {
+  if (distributed::world_size() == 1)
+    return trainStep(x, y);
+  gradientStep(x, y);
+  std::vector<Tensor> gradients;
+  for (const Tensor &parameter : network->parameters())
+    if (Tensor gradient = grad_of(parameter); gradient.defined())
+      gradients.push_back(gradient);
+  distributed::all_reduce(gradients, distributed::ReduceOp::Mean);
+  updateStep();
+}
+
+static std::vector<Tensor> tensorsOf(const StateDict &state) {
+  std::vector<Tensor> tensors;
+  for (const NamedTensor &entry : state)
+    tensors.push_back(entry.tensor);
+  return tensors;
+}
+
+/// What seeds of neighbouring ranks differ by: multiples of it are far from
+/// each other (2 to the 64th, divided by the golden ratio).
+static constexpr uint64_t kSeedDistance = 0x9e3779b97f4a7c15;
+
+void Model::Impl::share() {
+  if (distributed::world_size() == 1)
+    return;
+  distributed::broadcast(tensorsOf(network->state_dict()));
+  for (const Generator &generator : network->generators()) {
+    Generator::State &state = *generator.state();
+    Tensor numbers = tensor({static_cast<int64_t>(state.seed),
+                             static_cast<int64_t>(state.counter)});
+    distributed::broadcast(numbers);
+    std::vector<int64_t> first = numbers.to_vector<int64_t>();
+    state.seed = static_cast<uint64_t>(first[0]) +
+                 static_cast<uint64_t>(distributed::rank()) * kSeedDistance;
+    state.counter = static_cast<uint64_t>(first[1]);
+  }
 }
 
 void Model::Impl::evaluate(const Tensor &x, const Tensor &y) {
@@ -147,13 +204,12 @@ void Model::Impl::evaluate(const Tensor &x, const Tensor &y) {
   validationSums->add((*loss)(prediction, y), prediction, y);
 }
 
-Scores Model::Impl::evaluateAll(DataLoader &batches,
-                                const std::string &prefix) {
+/// Leaves the scores in `validationSums`.
+void Model::Impl::evaluateAll(DataLoader &batches) {
   Evaluating guard(*network);
   validationSums->clear();
   while (auto batch = batches.next())
     evaluateStep((*batch)[0], (*batch)[1]);
-  return validationSums->means(prefix);
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,6 +256,10 @@ void Model::compile(Loss loss, optim::Rule rule, std::vector<Metric> metrics,
   model->trainStep = [model](const Tensor &x, const Tensor &y) {
     model->train(x, y);
   };
+  model->gradientStep = [model](const Tensor &x, const Tensor &y) {
+    model->addGradients(x, y);
+  };
+  model->updateStep = [model] { model->update(); };
   model->evaluateStep = [model](const Tensor &x, const Tensor &y) {
     model->evaluate(x, y);
   };
@@ -210,6 +270,8 @@ void Model::compile(Loss loss, optim::Rule rule, std::vector<Metric> metrics,
   if (!model->options.graph)
     return;
   model->trainStep = function("train_step", model->trainStep);
+  model->gradientStep = function("gradients", model->gradientStep);
+  model->updateStep = function("update", model->updateStep);
   model->evaluateStep = function("evaluate", model->evaluateStep);
   model->predictStep = function("predict", model->predictStep);
 }
@@ -224,7 +286,8 @@ Scores Model::evaluate(std::shared_ptr<const Dataset> dataset,
   impl->requireCompiled("evaluate", at);
   impl->place = at;
   DataLoader batches(std::move(dataset), {.batch_size = batchSize}, at);
-  return impl->evaluateAll(batches, "");
+  impl->evaluateAll(batches);
+  return impl->validationSums->means();
 }
 
 Scores Model::evaluate(const Tensor &x, const Tensor &y, int64_t batchSize,
@@ -326,10 +389,13 @@ void check(const Model::Impl &impl, const Dataset *dataset,
 Training::Training(Model &model, Model::Impl &impl,
                    std::shared_ptr<const Dataset> dataset,
                    const FitOptions &options, At at)
-    : model(model), impl(impl), options(options), display(options.verbosity) {
+    : model(model), impl(impl), options(options),
+      display(distributed::rank() == 0 ? options.verbosity
+                                       : Verbosity::Silent) {
   check(impl, dataset.get(), options, at);
   impl.place = at;
   std::unique_ptr<DataLoader> loader = makeLoaders(std::move(dataset), at);
+  impl.share();
   impl.callbacks = checkpointsLast(options.callbacks);
   impl.stopping = false;
   impl.trainSums->clear();
@@ -339,7 +405,7 @@ Training::Training(Model &model, Model::Impl &impl,
 /// What the examples of fit and their order depend on.
 std::string describe(const Dataset &dataset, const FitOptions &options) {
   return std::to_string(dataset.size()) + " examples in batches of " +
-         std::to_string(options.batch_size) +
+         std::to_string(options.batch_size * distributed::world_size()) +
          (options.shuffle ? ", shuffled by seed " + std::to_string(options.seed)
                           : "");
 }
@@ -348,12 +414,22 @@ std::string describe(const Dataset &dataset, const FitOptions &options) {
 std::unique_ptr<DataLoader>
 Training::makeLoaders(std::shared_ptr<const Dataset> dataset, At at) {
   Parts parts = divide(std::move(dataset), options, at);
+  int64_t rank = distributed::rank(), numRanks = distributed::world_size();
   auto loader = std::make_unique<DataLoader>(
       parts.training,
       DataLoaderOptions{.batch_size = options.batch_size,
                         .shuffle = options.shuffle,
-                        .seed = options.seed},
+                        .seed = options.seed,
+                        .rank = rank,
+                        .num_ranks = numRanks},
       at);
+  // Of few examples each rank takes all, which gives the same means.
+  if (int64_t size = parts.validation ? parts.validation->size() : 0;
+      numRanks > 1 && size >= numRanks) {
+    int64_t first = size * rank / numRanks;
+    parts.validation =
+        subset(parts.validation, first, size * (rank + 1) / numRanks - first);
+  }
   if (parts.validation)
     validation = std::make_unique<DataLoader>(
         parts.validation, DataLoaderOptions{.batch_size = options.batch_size},
@@ -366,7 +442,10 @@ Training::makeLoaders(std::shared_ptr<const Dataset> dataset, At at) {
                 first.size());
   impl.prepare(first[0], at);
   impl.data = describe(*parts.training, options);
-  impl.batchSize = options.batch_size;
+  distributed::require_equal("data and options of fit",
+                             impl.data + ", " + std::to_string(options.epochs) +
+                                 " epochs");
+  impl.batchSize = options.batch_size * numRanks;
   return loader;
 }
 
@@ -378,7 +457,7 @@ void Training::runEpoch() {
     auto batch = loader.next();
     if (!batch)
       break;
-    impl.trainStep((*batch)[0], (*batch)[1]);
+    impl.step((*batch)[0], (*batch)[1]);
     if (impl.scheduler)
       impl.scheduler->step();
     progress.batch = loader.position().batch;
@@ -390,7 +469,7 @@ void Training::runEpoch() {
     for (const CallbackPtr &callback : impl.callbacks)
       callback->on_batch_end(model, progress);
   }
-  progress.scores = impl.trainSums->means();
+  progress.scores = impl.trainSums->meansOfAll();
   progress.seconds =
       std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -406,9 +485,15 @@ void Training::failIn(const Error &error) const {
 
 void Training::endEpoch() {
   impl.requireFinite();
-  if (validation)
-    for (auto &score : impl.evaluateAll(*validation, "val_"))
+  if (validation) {
+    // Running means of batch norms are of each rank's batches.
+    if (std::vector<Tensor> buffers = tensorsOf(impl.network->named_buffers());
+        !buffers.empty())
+      distributed::broadcast(buffers);
+    impl.evaluateAll(*validation);
+    for (auto &score : impl.validationSums->meansOfAll("val_"))
       progress.scores.push_back(std::move(score));
+  }
   impl.trainSums->clear();
   progress.epoch = impl.loader->position().epoch;
   history.epochs.push_back(progress.scores);

@@ -25,13 +25,23 @@ public:
   /// Adds the scores of a batch. May be traced.
   void add(const Tensor &loss, const Tensor &prediction, const Tensor &target);
   /// Before how many examples the loss was finite for the last time, if it is
-  /// not any more; waits.
+  /// not any more; waits. Of all ranks, for all at a time.
   std::optional<int64_t> lastFinite() const;
   /// The means; waits. Names begin with `prefix`.
-  Scores means(const std::string &prefix = "") const;
+  Scores means(const std::string &prefix = "") const {
+    return meansOf(sums, prefix);
+  }
+  /// The same of all ranks, for all at a time.
+  Scores meansOfAll(const std::string &prefix = "") const {
+    return meansOf(total(), prefix);
+  }
   const Tensor &tensor() const { return sums; }
+  /// Those of all ranks, for all at a time.
+  Tensor total() const;
 
 private:
+  Scores meansOf(const Tensor &all, const std::string &prefix) const;
+
   const std::vector<Metric> &metrics;
   /// f64: of the loss, of each metric, the examples, and those of them up to
   /// which the sum of the loss is finite.
@@ -64,6 +74,9 @@ public:
   std::unique_ptr<optim::Scheduler> scheduler;
   std::unique_ptr<ScoreSums> trainSums, validationSums;
   Step trainStep, evaluateStep;
+  /// The two parts of a step with other ranks, who meet between them.
+  Step gradientStep;
+  std::function<void()> updateStep;
   Prediction predictStep;
 
   /// Where fit, evaluate or predict was called.
@@ -84,8 +97,16 @@ public:
   /// Makes the parameters whose sizes are found by a call, and the optimizer.
   void prepare(const Tensor &x, At at);
   void train(const Tensor &x, const Tensor &y);
+  /// What `train` does, in two parts.
+  void addGradients(const Tensor &x, const Tensor &y);
+  void update();
+  /// A training step, with all ranks if there are others.
+  void step(const Tensor &x, const Tensor &y);
+  /// Gives all ranks the first one's parameters and buffers, and each random
+  /// numbers of its own, which follow from the first one's.
+  void share();
   void evaluate(const Tensor &x, const Tensor &y);
-  Scores evaluateAll(DataLoader &batches, const std::string &prefix);
+  void evaluateAll(DataLoader &batches);
   StateDict state() const;
 };
 

@@ -94,6 +94,11 @@ struct DataLoaderOptions {
   bool drop_last = false;
   /// Batches that are queued ahead.
   int64_t prefetch = 2;
+  /// One of several that share batches of num_ranks * batch_size examples: it
+  /// gives the `rank`-th part of each. The last one, if it is smaller, is left
+  /// out then.
+  int64_t rank = 0;
+  int64_t num_ranks = 1;
 };
 
 /// To be used by one thread at a time.

@@ -22,6 +22,12 @@
 // operation by operation (CompileOptions::graph). The program waits for results
 // when it shows them, not after each step.
 //
+// Where ranks have been joined (tinh/distributed.h), all of them call fit with
+// the same examples and options, and train together: a batch is batch_size
+// examples of each rank, N ranks see those of one process with N times as many,
+// and gradients are averaged. All make the same calls of fit, save_checkpoint
+// and load_checkpoint; files are written by the first rank, and read by all.
+//
 //===----------------------------------------------------------------------===//
 #ifndef TINH_FIT_H
 #define TINH_FIT_H
