@@ -174,14 +174,16 @@ static std::string hint(const std::string &artifact, const tinh::Error &error) {
          path.replace_extension(".so").string();
 }
 
-/// Of all ranks the first one writes files, but for traces, which are each's.
+/// Of all ranks the first one writes files, but for traces, which are each's,
+/// and for a state that may have parts.
 static void share_files(RunOptions &options, const Ranks &ranks) {
   options.of_context.collectives = ranks.table();
   options.trace = ranks.own_file(options.trace);
   if (ranks.is_first())
     return;
   options.output_dir.clear();
-  options.save_state.clear();
+  if (!options.train)
+    options.save_state.clear();
   if (is_page(options.profile))
     options.profile = "time";
 }

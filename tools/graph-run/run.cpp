@@ -252,13 +252,14 @@ void train(const RunOptions &options, const Ranks &ranks) {
   Module module = load_module(options);
   {
     Context context(module, options.context());
-    if (!options.load_state.empty() && ranks.is_first())
-      context.load_state(options.load_state);
+    SharedState state(module, context, ranks);
+    if (!options.load_state.empty())
+      state.load(options.load_state);
     if (const char *why = context.info().why_not_cuda)
       std::printf("not on a GPU: %s\n", why);
-    train(module, context, ranks, options.training);
+    train(state, options.training);
     if (!options.save_state.empty())
-      context.save_state(options.save_state);
+      state.save(options.save_state, {});
   }
   check_trace(options);
 }

@@ -42,13 +42,13 @@ void Ranks::broadcast(tinh_buffer_t buffer) const {
     joined->broadcast(buffer);
 }
 
-std::string Ranks::broadcast(const std::string &text) const {
-  uint64_t size = text.size();
-  broadcast(buffer(&size, 1));
-  std::string received = text;
-  received.resize(size);
-  broadcast(buffer(received));
-  return received;
+std::vector<char> Ranks::all_gather(std::vector<char> &own) const {
+  std::vector<char> all(own.size() * count());
+  if (joined)
+    joined->all_gather(buffer(own), all.data());
+  else
+    all = own;
+  return all;
 }
 
 void Ranks::sum(std::vector<double> &numbers) const {

@@ -38,7 +38,8 @@ public:
 
   /// Of the first one, for all.
   void broadcast(tinh_buffer_t buffer) const;
-  std::string broadcast(const std::string &text) const;
+  /// What all have, one behind the other.
+  std::vector<char> all_gather(std::vector<char> &own) const;
   /// Over all, in place.
   void sum(std::vector<double> &numbers) const;
   /// Throws unless all have the same.

@@ -14,7 +14,6 @@
 #include "batch_runner.h"
 #include "inputs.h"
 #include "progress.h"
-#include "shared_state.h"
 
 #include <charconv>
 #include <chrono>
@@ -36,10 +35,10 @@ struct Position {
 
 class Training {
 public:
-  Training(const Module &module, const Context &context, const Ranks &ranks,
-           const TrainOptions &options)
-      : module(module), context(context), ranks(ranks), options(options),
-        steps(module, context, ranks, "train_step", "--data", options.data) {
+  Training(const SharedState &state, const TrainOptions &options)
+      : state(state), ranks(state.ranks), options(options),
+        steps(state.module, state.context, ranks, "train_step", "--data",
+              options.data) {
     if (ranks.are_many() && !steps.computes_with_ranks())
       throw UserError("there are " + std::to_string(ranks.count()) +
                       " ranks, and the artifact trains alone; compile the "
@@ -53,16 +52,16 @@ public:
                       std::to_string(data.batch_size()) +
                       "; compile it again with another --shape");
     if (!options.validation.empty())
-      validation.emplace(module, context, ranks, "evaluate", "--validation",
-                         options.validation);
+      validation.emplace(state.module, state.context, ranks, "evaluate",
+                         "--validation", options.validation);
     compare();
   }
 
   void run() {
     if (options.resume)
       resume();
-    share_state(module, context, ranks);
-    if (!std::filesystem::is_regular_file(options.checkpoint))
+    state.share();
+    if (!options.checkpoint.empty() && is_new_checkpoint())
       write_checkpoint(); // Rather fail before the first epoch.
     describe();
     while (position.epoch < options.epochs) {
@@ -79,17 +78,16 @@ private:
   /// Makes the generator of the model's random numbers begin with `number`.
   void seed(uint64_t number) {
     uint32_t variable = 0;
-    if (tinh_module_find_variable(module.handle(), kGenerator, &variable))
+    if (tinh_module_find_variable(state.module.handle(), kGenerator, &variable))
       throw UserError("--seed: the model draws no random numbers");
-    uint64_t state[] = {number, /*counter=*/0};
-    context.write_variable(variable, {state, sizeof state});
+    uint64_t begin[] = {number, /*counter=*/0};
+    state.context.write_variable(variable, {begin, sizeof begin});
   }
 
   /// What ranks must have in common, so that they go through the same steps.
   void compare() const {
     if (!ranks.are_many())
       return;
-    compare_variables(module, ranks);
     auto text = [](const std::optional<uint64_t> &number) {
       return number ? std::to_string(*number) : "none";
     };
@@ -127,9 +125,16 @@ private:
     write_checkpoint();
   }
 
+  bool is_new_checkpoint() const {
+    bool is_new = ranks.is_first() &&
+                  !std::filesystem::is_regular_file(options.checkpoint);
+    ranks.broadcast(buffer(&is_new, 1));
+    return is_new;
+  }
+
   void write_checkpoint() {
-    if (!options.checkpoint.empty() && ranks.is_first())
-      context.save_state(options.checkpoint, metadata());
+    if (!options.checkpoint.empty())
+      state.save(options.checkpoint, metadata());
   }
 
   [[noreturn]] void cannot_resume(const std::string &why) const {
@@ -158,12 +163,14 @@ private:
     }
     ranks.broadcast(buffer(&found, 1));
     position = {found.epoch, found.step};
-    if (!found.exists)
+    if (found.exists)
+      state.load(options.checkpoint);
+    else
       std::printf("there is no '%s': training from the beginning\n",
                   options.checkpoint.c_str());
   }
 
-  /// It must be of the same data, in the same order.
+  /// All but the state. It must be of the same data, in the same order.
   void read_checkpoint() {
     Metadata found = TensorFile(options.checkpoint).metadata();
     Metadata expected = metadata();
@@ -182,7 +189,6 @@ private:
         cannot_resume("its metadata is damaged");
       at = end;
     }
-    context.load_state(options.checkpoint);
   }
 
   void describe() const {
@@ -241,7 +247,7 @@ private:
   }
 
   std::string evaluate() {
-    share_statistics(module, context, ranks);
+    state.share_statistics();
     std::vector<uint64_t> order = validation->dataset().order({}, 0);
     validation->sums().assign(validation->sums().size(), 0);
     for (uint64_t step = 0; step < validation->num_steps(); ++step)
@@ -251,8 +257,7 @@ private:
     return validation->means();
   }
 
-  const Module &module;
-  const Context &context;
+  const SharedState &state;
   const Ranks &ranks;
   const TrainOptions &options;
   BatchRunner steps;
@@ -265,9 +270,8 @@ private:
 
 } // namespace
 
-void train(const Module &module, const Context &context, const Ranks &ranks,
-           const TrainOptions &options) {
-  auto training = std::make_unique<Training>(module, context, ranks, options);
+void train(const SharedState &state, const TrainOptions &options) {
+  auto training = std::make_unique<Training>(state, options);
   try {
     training->run();
   } catch (const Error &error) {

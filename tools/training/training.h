@@ -14,15 +14,14 @@
 #ifndef TINH_TOOLS_TRAINING_H
 #define TINH_TOOLS_TRAINING_H
 
-#include "ranks.h"
+#include "shared_state.h"
 #include "train_options.h"
 
 namespace tinh::tools {
 
-/// Trains the state of `context`, beginning with what the first rank has.
-/// Prints a line for each epoch and, on a terminal, how far it is.
-void train(const Module &module, const Context &context, const Ranks &ranks,
-           const TrainOptions &options);
+/// Goes on with the state that the first rank has. Prints a line for each epoch
+/// and, on a terminal, how far it is.
+void train(const SharedState &state, const TrainOptions &options);
 
 } // namespace tinh::tools
 

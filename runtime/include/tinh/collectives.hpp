@@ -48,28 +48,27 @@ public:
 
   /// Gives all ranks what `root` has in this memory.
   void broadcast(tinh_buffer_t buffer, uint32_t root = 0) const {
+    constexpr size_t kPiece = size_t(1) << 30; // MPI counts in 31 bits.
     tinh_collective_t what = {};
     what.kind = TINH_BROADCAST;
     what.dtype = what.wire = TINH_DTYPE_U8;
     what.root = root;
-    what.count = buffer.size;
-    what.input = what.output = buffer.data;
-    run(what);
+    for (size_t at = 0; at < buffer.size; at += kPiece) {
+      what.count = buffer.size - at < kPiece ? buffer.size - at : kPiece;
+      what.input = what.output = static_cast<char *>(buffer.data) + at;
+      run(what);
+    }
   }
 
-  /// What all ranks have, in their order.
-  template <typename Element>
-  std::vector<Element> all_gather(const Element &own) const {
-    static_assert(std::is_trivially_copyable_v<Element>);
-    std::vector<Element> all(num_ranks());
+  /// Puts what all ranks have, in their order, into memory for all of it.
+  void all_gather(tinh_buffer_t own, void *all) const {
     tinh_collective_t what = {};
     what.kind = TINH_ALL_GATHER;
     what.dtype = what.wire = TINH_DTYPE_U8;
-    what.count = sizeof own;
-    what.input = &own;
-    what.output = all.data();
+    what.count = own.size;
+    what.input = own.data;
+    what.output = all;
     run(what);
-    return all;
   }
 
   /// Puts the sums of all ranks' numbers in their place.
