@@ -61,6 +61,8 @@ class FunctionInfo(c.Structure):
         ("arena_size_without_gpu", c.c_uint64),
         ("unplanned_size_without_gpu", c.c_uint64),
         ("lower_bound_size_without_gpu", c.c_uint64),
+        ("has_collectives", c.c_bool),
+        ("num_ranks", c.c_uint32),
     ]
 
 
