@@ -13,6 +13,7 @@
 #include "tinh/collectives.h"
 
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
@@ -21,6 +22,7 @@
 #include <random>
 #include <thread>
 #include <type_traits>
+#include <unistd.h>
 
 namespace {
 
@@ -280,6 +282,32 @@ TEST(Collectives, KnowTheirMachine) {
   EXPECT_EQ(collectives->num_local_ranks, collectives->num_ranks);
   EXPECT_EQ(collectives->local_rank, collectives->rank);
   EXPECT_NE(std::string(collectives->library), "");
+  // Together they have no more than there are.
+  double cpus = collectives->cpus;
+  EXPECT_GT(cpus, 0);
+  tinh_collective_t sum = {};
+  sum.kind = TINH_ALL_REDUCE;
+  sum.reduction = TINH_REDUCE_SUM;
+  sum.dtype = sum.wire = TINH_DTYPE_F64;
+  sum.count = 1;
+  wait(start(sum, &cpus, &cpus));
+  // Of the machine, not of those that this rank is bound to.
+  EXPECT_LE(cpus, static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)) + 1e-9);
+}
+
+TEST(Collectives, TellWhenTheyWereFinished) {
+  auto now = [] {
+    return std::chrono::nanoseconds(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
+  auto c = make<float>(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 1, 1000);
+  int64_t before = now(), finished = 0;
+  uint64_t ticket = start(c.collective, c.input.data(), c.output.data());
+  const char *error = collectives->wait_timed(collectives, ticket, &finished);
+  EXPECT_EQ(error, nullptr) << error;
+  EXPECT_LE(before, finished);
+  EXPECT_LE(finished, now());
 }
 
 } // namespace
