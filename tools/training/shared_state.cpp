@@ -31,7 +31,14 @@ SharedState::SharedState(const Module &module, const Context &context,
   for (uint32_t v = 0; v < module.info().num_variables; ++v)
     variables.push_back({v, module.variable_info(v), std::nullopt});
   // A step for a number of ranks is one whose optimizer's state is divided.
-  if (module.function_info(module.find_function("train_step")).num_ranks != 0)
+  uint32_t wanted =
+      module.function_info(module.find_function("train_step")).num_ranks;
+  if (wanted != 0 && wanted != ranks.count())
+    throw UserError("'train_step' was compiled for " + std::to_string(wanted) +
+                    " ranks, and there " + (ranks.are_many() ? "are " : "is ") +
+                    std::to_string(ranks.count()) + "; start it by mpirun -n " +
+                    std::to_string(wanted));
+  if (wanted != 0)
     find_parts();
   if (ranks.are_many())
     compare();
