@@ -91,10 +91,9 @@ void BatchRunner::start(const std::vector<uint64_t> &order, uint64_t epoch,
 }
 
 void BatchRunner::finish() {
-  if (slots[0].step > slots[1].step)
-    std::swap(slots[0], slots[1]); // In their order, for equal sums.
-  for (Slot &slot : slots)
-    finish(slot);
+  size_t first = slots[0].step > slots[1].step ? 1 : 0;
+  finish(slots[first]); // In their order, for equal sums.
+  finish(slots[1 - first]);
 }
 
 void BatchRunner::collect() {
