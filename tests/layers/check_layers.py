@@ -85,17 +85,17 @@ RULES = [
         "layers, losses and optimizers are functions of tensors",
     ),
     (
-        r"^tools/(graph-run|common|data|npy|page|report|schedule|terminal)/",
+        r"^tools/(graph-run|common|data|npy|page|report|schedule|terminal|training)/",
         LLVM,
         "graph-run and what the tools share link nothing of LLVM",
     ),
     (
-        r"^tools/(graph-run|common|data|npy|page|report|schedule|terminal)/",
+        r"^tools/(graph-run|common|data|npy|page|report|schedule|terminal|training)/",
         COMPILER,
         "graph-run and what the tools share link nothing of the compiler",
     ),
     (
-        r"^tools/(graph-run|page|report|schedule)/",
+        r"^tools/(graph-run|page|report|schedule|training)/",
         RUNTIME_SOURCES,
         "graph-run and its reports use the runtime's public headers",
     ),
