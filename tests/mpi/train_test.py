@@ -23,7 +23,7 @@ import unittest
 from files import floats, npy, read_state
 
 GRAPH_RUN, RANKS_TRAINER, TRAINER, *MPIRUNS = (
-    str(pathlib.Path(p).resolve()) for p in sys.argv[1:]
+    str(pathlib.Path(p).absolute()) for p in sys.argv[1:]
 )
 KILLS = int(os.environ.get("RANK_KILLS", "2"))
 
@@ -40,7 +40,7 @@ def processes_of(session):
         except OSError:
             continue
         rank = re.search(rb"(?:OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d+)", environment)
-        if rank and name == GRAPH_RUN:
+        if rank and name == os.path.realpath(GRAPH_RUN):
             found[int(rank[1])] = pid
     return found
 
@@ -172,7 +172,7 @@ class TrainOnRanks(unittest.TestCase):
         )
 
     def kill_one(self, mpirun, command, numbers):
-        """Kills one of three ranks at some moment; says which, or None if all had
+        """Kills one of three ranks at some moment; says which, or None if it had
         ended, and what the others have printed."""
         recovery = [] if "mpich" in mpirun else ["--enable-recovery"]
         process = subprocess.Popen(
@@ -192,32 +192,27 @@ class TrainOnRanks(unittest.TestCase):
         except (KeyError, ProcessLookupError):
             victim = None
         _, errors = process.communicate(timeout=60)
-        if process.returncode == 0:
-            return None, errors
-        self.assertIsNotNone(victim, errors)
         return victim, errors
 
     def has_ended(self):
-        """Whether all was done, even if ranks had not left yet."""
+        """Whether all was done, with the same bits; ranks may not have left yet."""
         parts = self.folder / "parts"
         return parts.exists() and self.state("whole") == self.state("parts")
 
     def test_killed_ranks(self):
         """What goes on from the last checkpoint ends as if nothing had been."""
-        options = ("--shuffle", 2, "--epochs", 100, "--checkpoint-steps", 3)
+        options = ("--shuffle", 2, "--epochs", 200, "--checkpoint-steps", 3)
         options = (*options, "--timeout", 2, "--checkpoint")
         numbers = random.Random(3)
         for mpirun in MPIRUNS:
             self.train([mpirun, "-n", "3"], *options, "whole")
             command = self.command(*options, "parts", "--resume")
-            killed = 0
-            while killed < KILLS:
+            for _ in range(KILLS):
                 victim, errors = self.kill_one(mpirun, command, numbers)
-                if victim is None or self.has_ended():
-                    self.assertEqual(self.state("whole"), self.state("parts"))
+                if self.has_ended():
                     (self.folder / "parts").unlink()
                     continue
-                killed += 1
+                self.assertIsNotNone(victim, errors)
                 if "mpich" not in mpirun:
                     for rank in {0, 1, 2} - {victim}:
                         self.assertRegex(
@@ -229,7 +224,7 @@ class TrainOnRanks(unittest.TestCase):
                 _, stamps = self.state("parts")[1]["stamp"]
                 self.assertEqual(stamps, stamps[:8] * (len(stamps) // 8))
             self.train([mpirun, "-n", "3"], *options, "parts", "--resume")
-            self.assertEqual(self.state("whole"), self.state("parts"))
+            self.assertTrue(self.has_ended(), "the states differ")
             (self.folder / "parts").unlink()
 
 
