@@ -28,12 +28,13 @@ GRAPH_RUN, RANKS_TRAINER, TRAINER, *MPIRUNS = (
 KILLS = int(os.environ.get("RANK_KILLS", "2"))
 
 
-def processes_of(session):
-    """The ranks that are alive, by number."""
+def ranks_in(folder):
+    """The ranks that are alive and work in that folder, by number. Launchers give
+    them sessions of their own."""
     found = {}
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         try:
-            if os.getsid(pid) != session:
+            if os.readlink(f"/proc/{pid}/cwd") != os.path.realpath(folder):
                 continue
             environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes()
             name = os.readlink(f"/proc/{pid}/exe")
@@ -184,7 +185,7 @@ class TrainOnRanks(unittest.TestCase):
             start_new_session=True,
         )
         process.stdout.readline()  # It has begun.
-        ranks = processes_of(process.pid)
+        ranks = ranks_in(self.folder)
         time.sleep(numbers.uniform(0, 0.1))
         victim = numbers.randrange(3)
         try:
