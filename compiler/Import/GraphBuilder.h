@@ -118,6 +118,9 @@ public:
   /// The largest elements that integers which depend on such sizes may have, as
   /// the shapes that models compute; those of a constant.
   std::optional<mlir::DenseElementsAttr> boundOf(mlir::Value value);
+  /// Whether no element of what is computed from such sizes is negative. Of
+  /// what may be, nothing is said.
+  bool isNeverNegative(mlir::Value value, unsigned depth = 0);
   /// Notes how large a size, a tensor<i64>, may be.
   void setBound(mlir::Value value, int64_t bound);
   /// Notes bounded dimensions of what an op with regions makes or takes.
@@ -150,7 +153,6 @@ private:
                                                   unsigned depth);
   std::optional<mlir::DenseElementsAttr> read(graph::ExternalAttr external);
   void propagateBounded(mlir::Operation *op);
-  bool isNeverNegative(mlir::Value value, unsigned depth);
   bool findNeverNegative(mlir::Value value, unsigned depth);
   bool isMonotone(mlir::Operation *op);
   std::optional<mlir::DenseElementsAttr> boundOf(mlir::Value value,

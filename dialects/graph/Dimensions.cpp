@@ -238,6 +238,7 @@ std::optional<Sources> dimensionSources(Operation *op) {
       })
       .Case([](MatmulOp op) { return ofMatmul(op); })
       .Case([](ConvOp op) { return ofWindows(op, op.getLayout(), false); })
+      .Case([](ConvTransposeOp op) { return Builder(op).add(0, 0, 0); })
       .Case<MaxPoolOp, AvgPoolOp>(
           [](auto op) { return ofWindows(op, op.getLayout(), true); })
       .Case([](AttentionOp op) {

@@ -106,6 +106,66 @@ class DimensionSizesTest(tool_test.ToolTest):
         outputs = {name: FLOAT for name in "y left right ones".split()}
         self.run_model(nodes, inputs, outputs, constants)
 
+    def test_shapes_of_slices(self):
+        """A shape that is made of one is bounded; parts of sizes that are written."""
+        nodes = [
+            node("Compress", "x c", "rows", axis=0),
+            node("Slice", "rows start end zero", "first"),
+            node("Shape", "first", "shape"),
+            node("ConstantOfShape", "shape", "zeros"),
+            node("Concat", "zeros first", "y", axis=1),
+            node("Split", "rows parts", "one two", axis=0),
+            node("Squeeze", "one zero", "row"),
+        ]
+        constants = {
+            "zero": np.array([0]),
+            "start": np.array([1]),
+            "end": np.array([3]),
+            "parts": np.array([1, 2]),
+        }
+        x, c = self.numbers(8, 2), np.arange(8) % 3 == 1
+        inputs = [{"x": x, "c": c}, {"x": x, "c": c[::-1].copy()}]
+        outputs = {"y": FLOAT, "row": FLOAT, "two": FLOAT}
+        self.run_model(nodes, inputs, outputs, constants)
+
+    def test_regions(self):
+        """As detectors have them: what is pooled of some regions, put in its place."""
+        nodes = [
+            node("NonZero", "c", "found"),
+            node("Squeeze", "found zero", "rows"),
+            node("Gather", "boxes rows", "regions", axis=0),
+            node("Gather", "images rows", "image", axis=0),
+            node("RoiAlign", "x regions image", "pooled", output_height=2,
+                 output_width=2, sampling_ratio=2, spatial_scale=0.5),
+            node("ConvTranspose", "pooled w", "larger", strides=[2, 2]),
+            node("Shape", "pooled", "shape"),
+            node("ConstantOfShape", "four", "ones",
+                 value=helper.make_tensor("one", INT, [1], [1])),
+            node("Mul", "ones minus", "unknown"),
+            node("Equal", "shape unknown", "isUnknown"),
+            node("Where", "isUnknown ones shape", "extents"),
+            node("Reshape", "rows column", "places"),
+            node("Expand", "places extents", "index"),
+            node("ScatterElements", "all index pooled", "y", axis=0),
+        ]  # fmt: skip
+        corners = np.abs(self.numbers(4, 4, seed=1)) * 3
+        constants = {
+            "zero": np.array([0]),
+            "four": np.array([4]),
+            "minus": np.array([-1]),
+            "column": np.array([-1, 1, 1, 1]),
+            "images": np.array([0, 1, 0, 1]),
+            "boxes": corners + np.array([0, 0, 5, 5], np.float32),
+            "w": self.numbers(3, 2, 2, 2),
+            "all": np.zeros((4, 3, 2, 2), np.float32),
+        }
+        inputs = [
+            {"x": self.numbers(2, 3, 6, 8), "c": np.array(c)}
+            for c in ([True, False, True, True], [False] * 4, [True] * 4)
+        ]
+        outputs = {"pooled": FLOAT, "larger": FLOAT, "y": FLOAT}
+        self.run_model(nodes, inputs, outputs, constants)
+
     def test_ops_along_a_size(self):
         """Rows that a condition chooses, and what is computed along them."""
         nodes = [

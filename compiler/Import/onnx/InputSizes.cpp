@@ -35,8 +35,9 @@ bool takesSizes(StringRef domain, StringRef name) {
       "Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh "
       "AveragePool BatchNormalization BitCast BitShift BitwiseAnd "
       "BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip "
-      "Compress Concat ConcatFromSequence ConstantOfShape Conv Cos Cosh "
-      "CumSum DequantizeLinear Div Elu Equal Erf Exp Expand Flatten Floor "
+      "Compress Concat ConcatFromSequence ConstantOfShape Conv ConvTranspose "
+      "Cos Cosh CumSum DequantizeLinear Div Elu Equal Erf Exp Expand Flatten "
+      "Floor "
       "Gather GatherElements GatherND Gelu Gemm GlobalAveragePool "
       "GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish Identity "
       "IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual Log MatMul "
@@ -75,6 +76,8 @@ bool takesSizes(NodeBuilder &b) {
     int64_t rank = tokens ? b.rank(tokens) - (b.isString(0) ? 1 : 0) : 0;
     return rank == 1 || !b.graph.isBounded(tokens, 0);
   }
+  if (op == "RoiAlign") // Regions are apart from each other, pixels are not.
+    return !b.graph.isBounded(b.input(0));
   if (op != "Split" && op != "Softmax" && op != "LogSoftmax")
     return false;
   bool isSplit = op == "Split";
@@ -83,8 +86,10 @@ bool takesSizes(NodeBuilder &b) {
   Value x = b.input(0);
   auto axis = b.axis(b.intAttribute("axis", isSplit ? 0 : 1), b.rank(x));
   // Softmax was along all dimensions from its axis on.
-  return axis &&
-         (isSplit ? !b.graph.isBounded(x, *axis) : *axis == b.rank(x) - 1);
+  if (!axis || !isSplit)
+    return axis && *axis == b.rank(x) - 1;
+  bool isWritten = b.opset() < 13 ? b.hasAttribute("split") : b.has(1);
+  return isWritten || !b.graph.isBounded(x, *axis);
 }
 
 std::string describe(NodeBuilder &b, int i, int64_t d) {

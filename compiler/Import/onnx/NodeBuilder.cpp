@@ -129,6 +129,28 @@ std::optional<Ints> NodeBuilder::ints(int i, StringRef what) {
   return denseToInts(*constant);
 }
 
+static Value elementAt(NodeBuilder &b, Value vector, int64_t i);
+
+/// Whether element `i` of a condition holds, if that is known: no size is
+/// negative, as what exporters look for is.
+static std::optional<bool> holdsAt(NodeBuilder &b, Value condition, int64_t i) {
+  auto compare = condition.getDefiningOp<graph::CompareOp>();
+  if (!compare || compare.getPredicate() != graph::ComparePredicate::Equal ||
+      !isa<IntegerType>(b.element(compare.getA())))
+    return std::nullopt;
+  Value x = elementAt(b, compare.getA(), i),
+        y = elementAt(b, compare.getB(), i);
+  auto wanted = y ? b.graph.constantOf(y) : std::nullopt;
+  if (!x || !wanted)
+    return std::nullopt;
+  int64_t number = denseToInts(*wanted).front();
+  if (auto known = b.graph.constantOf(x))
+    return denseToInts(*known).front() == number;
+  if (number < 0 && b.graph.isNeverNegative(x))
+    return false;
+  return std::nullopt;
+}
+
 /// Element `i` of a vector of integers, as a tensor<i64>: what the vector was
 /// made of, where that can be seen.
 static Value elementAt(NodeBuilder &b, Value vector, int64_t i) {
@@ -156,11 +178,16 @@ static Value elementAt(NodeBuilder &b, Value vector, int64_t i) {
     } else if (isa<graph::CastOp>(op) &&
                isa<IntegerType>(b.element(op->getOperand(0)))) {
       from = op->getOperand(0);
+    } else if (auto where = dyn_cast<graph::WhereOp>(op)) {
+      auto holds = holdsAt(b, where.getCondition(), i);
+      if (!holds || b.rank(where.getY()) > 1)
+        break;
+      from = *holds ? where.getA() : where.getB();
     } else {
       break;
     }
     vector = from;
-    if (b.rank(vector) == 0)
+    if (b.rank(vector) == 0 || b.shape(vector)[0] == 1) // May be repeated.
       i = 0;
   }
   Value element = vector;

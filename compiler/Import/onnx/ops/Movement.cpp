@@ -59,7 +59,9 @@ Results split(NodeBuilder &b) {
   int64_t sum = 0;
   for (int64_t size : *sizes)
     sum = size < 0 || size > extent ? extent + 1 : sum + size;
-  if (sum != extent || static_cast<int>(sizes->size()) != b.numOutputs())
+  // Sizes that are written say how much of a bounded dimension there is.
+  bool isWhole = b.graph.isBounded(x, *axis) ? sum <= extent : sum == extent;
+  if (!isWhole || static_cast<int>(sizes->size()) != b.numOutputs())
     return {b.fail("cannot split " + Twine(extent) + " elements into " +
                    formatShape(*sizes) + " for " + Twine(b.numOutputs()) +
                    " outputs")};
@@ -195,6 +197,7 @@ Value sliceBounded(NodeBuilder &b, Value x, int64_t axis, Span span,
         0);
   else
     most = span.start < -extent ? extent : -span.start;
+  b.graph.setBound(count, most);
   Value y = span.start == 0 ? b.sliceAxis(x, axis, 0, most)
                             : b.gather(x, b.add(b.iota(most), first), axis);
   return y ? b.setDimensionSize(y, axis, count) : Value();

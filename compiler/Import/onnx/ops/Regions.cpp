@@ -41,6 +41,7 @@ struct RoiAlign {
   Value onPoints(Value value, int d);
   Value inside(int d, Value at);
   Value run();
+  Value asMany(Value y);
 
   int64_t count() const { return NodeBuilder::shape(regions)[0]; }
   int64_t extent(int d) const { return NodeBuilder::shape(x)[2 + d]; }
@@ -171,9 +172,19 @@ Value RoiAlign::run() {
                      {1, 0, 2, 3});
 }
 
+/// As many results as there are regions, where the run decides that.
+Value RoiAlign::asMany(Value y) {
+  if (!y || !b.graph.isBounded(regions, 0))
+    return y;
+  y = b.setDimensionSize(y, 0, b.dimensionSize(regions, 0));
+  llvm::SmallBitVector first(4);
+  b.graph.markBounded(y, first.set(0));
+  return y;
+}
+
 Results roiAlign(NodeBuilder &b) {
   RoiAlign op{b, {}, {}, {}, {}, 0, 0, false, false};
-  return {op.read() ? op.run() : Value()};
+  return {op.read() ? op.asMany(op.run()) : Value()};
 }
 
 //===----------------------------------------------------------------------===//
