@@ -187,7 +187,7 @@ def start_worker(args, folder, engine, threads):
     command = ["timeout", RUN_S, sys.executable, HERE / "engines.py", engine]
     command += [folder, threads, cpus, json.dumps(options)]
     try:
-        return Worker(engine, command, folder / f"{engine}.log")
+        return Worker(engine, command, folder / f"{engine}.log", args.under)
     except RuntimeError as error:
         raise Failure(f"run {engine}", str(error).split("; see ")[0]) from None
 

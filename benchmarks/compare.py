@@ -115,7 +115,7 @@ class Comparison:
         command = [self.python_of(engine), HERE / "engines.py", engine, folder]
         command += [len(cpus), ",".join(map(str, cpus)), json.dumps(options)]
         try:
-            worker = Worker(engine, command, self.log)
+            worker = Worker(engine, command, self.log, self.args.under)
         except RuntimeError as error:
             say(f"{folder.name}: {error}")
             return None

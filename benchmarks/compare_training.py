@@ -92,7 +92,8 @@ def start_workers(args, name, threads, artifact):
     for engine in args.engines:
         command = command_of(args, engine, name, threads, cpus, artifact)
         try:
-            workers.append(Worker(engine, command, args.work / "engines.log"))
+            log = args.work / "engines.log"
+            workers.append(Worker(engine, command, log, args.under))
         except RuntimeError as error:
             print(f"{name}: {error}", file=sys.stderr)
     expected = next(w for w in workers if w.engine == "torch").ready["losses"]

@@ -52,11 +52,11 @@ def tinh(folder, feed, threads, options):
 
     model = Model(options["runtime"], options["artifact"], threads)
     call, results = model.bind(named(feed, [n for n, _, _ in model.inputs]))
-    outputs = [results[name] for name in sorted(results, key=file_name)]
+    names = sorted(model.own_outputs, key=file_name)
 
     def run():
         call()
-        return outputs
+        return [model.used(results, name) for name in names]
 
     return run
 

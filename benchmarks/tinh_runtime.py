@@ -127,8 +127,12 @@ class Model:
                 module, index, c.byref(self.info)
             )
         )
+        # {output: which output says how much of each dimension a run has used}
+        self._sizes = {}
         self.inputs = self._tensors("input", self.info.num_inputs)
         self.outputs = self._tensors("output", self.info.num_outputs)
+        sizes = {name for names in self._sizes.values() for name in names}
+        self.own_outputs = [n for n, _, _ in self.outputs if n not in sizes]
         options = ContextOptions()
         lib.tinh_context_options_init(c.byref(options))
         options.threads = threads
@@ -145,7 +149,7 @@ class Model:
     def _tensors(self, kind, count):
         """[(name, shape, numpy dtype)] of the inputs or the outputs."""
         query = getattr(self._lib, f"tinh_module_{kind}_info")
-        tensors = []
+        tensors, sizes = [], {}
         for index in range(count):
             info = TensorInfo()
             self._check(
@@ -153,7 +157,12 @@ class Model:
             )
             shape = tuple(info.dims[i] for i in range(info.rank))
             dtype = self._lib.tinh_dtype_name(info.dtype).decode()
-            tensors.append((info.name.decode(), shape, DTYPES[dtype]))
+            name = info.name.decode()
+            tensors.append((name, shape, DTYPES[dtype]))
+            if info.size_outputs:
+                sizes[name] = info.size_outputs[: info.rank]
+        for name, outputs in sizes.items():
+            self._sizes[name] = [None if i < 0 else tensors[i][0] for i in outputs]
         return tensors
 
     def bind(self, feed):
@@ -179,6 +188,13 @@ class Model:
             self._check(call(*arguments))
 
         return run, results
+
+    def used(self, results, name):
+        """What the last run has used of an output."""
+        if name not in self._sizes:
+            return results[name]
+        ends = (None if s is None else int(results[s]) for s in self._sizes[name])
+        return results[name][tuple(map(slice, ends))]
 
     def _module_info(self):
         info = ModuleInfo()

@@ -13,6 +13,7 @@ import contextlib
 import json
 import pathlib
 import platform
+import shlex
 import statistics
 import subprocess
 import sys
@@ -20,13 +21,13 @@ import time
 
 
 class Worker:
-    """A live process that runs one engine."""
+    """A live process that runs one engine: `command`, by way of `under`."""
 
-    def __init__(self, engine, command, log):
+    def __init__(self, engine, command, log, under=()):
         self.engine = engine
         self.log = open(log, "a")
         self.process = subprocess.Popen(
-            [str(word) for word in command],
+            [str(word) for word in (*under, *command)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,
@@ -121,6 +122,14 @@ def add_timing_options(parser):
         default=0.1,
         metavar="SECONDS",
         help="before each turn (default: 0.1)",
+    )
+    parser.add_argument(
+        "--under",
+        type=shlex.split,
+        default=[],
+        metavar="COMMAND",
+        help="that runs the engines, such as 'nice -n -15' where other programs "
+        "run, too",
     )
     parser.add_argument(
         "--json",
