@@ -9,6 +9,7 @@ TOLERANCE = 1e-3
 # Bars for compiling: seconds, and MB beside so many times the weights.
 COMPILE_S, COMPILE_MB, COMPILE_WEIGHTS = 60, 1000, 4
 LONGEST_MESSAGE = 160
+SLOWER = 1.3  # Than ONNX Runtime by as much is worth a look.
 NONE = "–"
 
 
@@ -79,7 +80,7 @@ def document(rows):
     parts = [summary(rows), table(rows, timed)]
     if timed:
         exporters = dict.fromkeys(row["exporter"] for row in rows)
-        parts += ["\n".join(mean_line(rows, exporter) for exporter in exporters)]
+        parts += ["\n".join(ratio_line(rows, exporter) for exporter in exporters)]
     return "\n\n".join(parts + failures(rows)) + "\n"
 
 
@@ -101,12 +102,20 @@ def table(rows, timed):
     return "\n".join(lines)
 
 
-def mean_line(rows, exporter):
-    ratios = [r["ratio"] for r in rows if r["exporter"] == exporter and "ratio" in r]
-    if not ratios:
-        return f"- {exporter}: none is timed."
-    mean = statistics.geometric_mean(ratios)
-    return f"- {exporter}: {mean:.2f} of ONNX Runtime's time, over {len(ratios)} models."
+def ratio_line(rows, exporter):
+    timed = [r for r in rows if r["exporter"] == exporter and "ratio" in r]
+    if len(timed) < 2:
+        return f"- {exporter}: {len(timed)} timed."
+    ratios = [row["ratio"] for row in timed]
+    first, median, third = statistics.quantiles(ratios, n=4)
+    slowest = max(timed, key=lambda row: row["ratio"])
+    return (
+        f"- {exporter}: over {len(timed)} models, parts of ONNX Runtime's time: median"
+        f" {median:.2f}, quartiles {first:.2f} and {third:.2f}, geometric mean"
+        f" {statistics.geometric_mean(ratios):.2f}, from {min(ratios):.2f} to"
+        f" {slowest['ratio']:.2f} ({slowest['model']}); {sum(r > 1 for r in ratios)}"
+        f" above 1, {sum(r > SLOWER for r in ratios)} above {SLOWER}."
+    )
 
 
 def failures(rows):

@@ -56,6 +56,7 @@ def export(name, exporter, folder):
     models.perturb(module, generator)
     models.fill_constants(module, generator)
     module.eval()
+    torch_model_set.spread_scores(module, inputs)
     with torch.no_grad():
         results = module(*inputs)
         results = [results] if torch.is_tensor(results) else list(results)

@@ -175,6 +175,42 @@ class Items(torch.nn.Module):
         return self.model(*tensors)["out"]
 
 
+def score_layers(model):
+    """The layers of a detector whose outputs become scores of boxes."""
+    for name, layer in model.named_modules():
+        if name.endswith(("cls_logits", "cls_score")):
+            yield layer
+        elif name.endswith("classification_head.module_list"):  # SSD
+            for head in layer:
+                yield [x for x in head.modules() if hasattr(x, "weight")][-1]
+
+
+def spread_scores(model, inputs):
+    """Gives each channel of these layers a mean of 0 and a deviation of 1, over the
+    places of one run. Random weights make scores that are nearly the same
+    everywhere: roundings would decide which boxes are best, and their order."""
+    found = {layer: [] for layer in score_layers(model)}
+    hooks = [
+        layer.register_forward_hook(
+            lambda layer, _, scores: found[layer].append(
+                scores.transpose(0, 1).flatten(1)
+            )
+        )
+        for layer in found
+    ]
+    if hooks:
+        with torch.no_grad():
+            model(*inputs)
+    for hook in hooks:
+        hook.remove()
+    for layer, runs in found.items():
+        deviation, mean = torch.std_mean(torch.cat(runs, 1), 1)
+        if (deviation > 0).all():  # NaN: of one place.
+            factor = 1 / deviation
+            layer.weight.data *= factor.view(-1, *[1] * (layer.weight.dim() - 1))
+            layer.bias.data = (layer.bias.data - mean) * factor
+
+
 def make(name, batch=2):
     """(model, inputs): the same for a name each time."""
     library, _, model = name.partition("/")
