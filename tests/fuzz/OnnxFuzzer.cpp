@@ -110,7 +110,7 @@ void Mutator::changeOpset() {
       static_cast<int>(random.below(model.opset_import_size())));
   opset.set_version(random.one_in(4)
                         ? random.number()
-                        : static_cast<int64_t>(1 + random.below(25)));
+                        : static_cast<int64_t>(1 + random.below(28)));
 }
 
 void Mutator::changeNodes(onnx::GraphProto &graph) {
