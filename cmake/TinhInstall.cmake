@@ -38,7 +38,7 @@ tinh_install_library(tinh_runtime_static)
 install(TARGETS tinh_runtime_cuda
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
 tinh_install_pkg_config(tinh-runtime)
-tinh_install_tools(graph-run)
+tinh_install_tools(graph-run graph-scale)
 if(NOT TINH_RUNTIME_ONLY)
   set_target_properties(tinh_compiler PROPERTIES
     INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)

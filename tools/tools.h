@@ -19,6 +19,7 @@ int graph_prune(int argc, char **argv);
 int graph_quantize(int argc, char **argv);
 int graph_reduce(int argc, char **argv);
 int graph_run(int argc, char **argv);
+int graph_scale(int argc, char **argv);
 
 } // namespace tinh::tools
 

@@ -33,6 +33,10 @@ def graph_run() -> int:
     return _run("graph-run", sys.argv[1:])
 
 
+def graph_scale() -> int:
+    return _run("graph-scale", sys.argv[1:])
+
+
 def main() -> int:
     name, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
     if name in _tinh._tools:

@@ -24,7 +24,8 @@ static const std::map<std::string, Tool> &all_tools() {
       {"graph-prune", &tools::graph_prune},
       {"graph-quantize", &tools::graph_quantize},
       {"graph-reduce", &tools::graph_reduce},
-      {"graph-run", &tools::graph_run}};
+      {"graph-run", &tools::graph_run},
+      {"graph-scale", &tools::graph_scale}};
   return tools;
 }
 
