@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+# See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What graph-scale predicts for ranks on this machine, beside what they take.
+
+    ranks.py [--bin build/bin] [--work build/ranks] [--ranks 2,4] [--rounds 5]
+
+Compiles data-parallel training steps, fits the network on the MLP by
+`mpirun graph-scale --fit`, and lets `mpirun graph-run` and `graph-scale` take turns on
+the others, of which the model knows nothing but the times of their steps. One thread a
+rank; prints a table for docs/benchmarks/scaling.md: medians, and the median of the
+rounds' ratios. Needs Open MPI and NumPy.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import struct
+import subprocess
+
+import gpu_models
+import numpy as np
+
+ENVIRONMENT = dict(
+    os.environ,
+    OMPI_ALLOW_RUN_AS_ROOT="1",
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+    OMPI_MCA_rmaps_base_oversubscribe="1",
+    OMPI_MCA_plm="isolated",
+)
+# The first one is what the network is fitted on.
+MODELS = {
+    "mlp": (
+        lambda: gpu_models.mlp(batch=128),
+        "mse",
+        "sgd,lr=0.001",
+    ),
+    "resnet18": (
+        lambda: gpu_models.resnet((2, 2, 2, 2), False, batch=4, size=64),
+        "cross_entropy",
+        "sgd,lr=0.001,momentum=0.9",
+    ),
+    "transformer": (
+        lambda: gpu_models.bert(
+            batch=4, tokens=32, width=256, heads=4, layers=2, words=1000
+        ),
+        "mse",
+        "adam,lr=0.0001",
+    ),
+}
+
+
+def write_weights(path, tensors):
+    """Random ones, as a .safetensors file."""
+    draw = np.random.default_rng(1).standard_normal
+    header, data, end = {}, [], 0
+    for name, _, shape, mean, spread in tensors:
+        data.append((mean + spread * draw(shape)).astype(np.float32).tobytes())
+        offsets = [end, end + len(data[-1])]
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": offsets}
+        end = offsets[1]
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data))
+
+
+def compile_step(options, name):
+    make, loss, optimizer = MODELS[name]
+    model = make()
+    source = options.work / f"{name}{model.suffix}"
+    source.write_text(model.text)
+    weights = options.work / f"{name}.safetensors"
+    write_weights(weights, model.tensors)
+    artifact = options.work / f"{name}.so"
+    command = [options.bin / "graph-compile", source, "--train", "--data-parallel"]
+    command += [f"--loss={loss}", f"--optimizer={optimizer}"]
+    command += ["--load-weights", weights, "-o", artifact]
+    subprocess.run(command, check=True)
+    return artifact
+
+
+def launch(options, ranks, tool, artifact, *arguments):
+    command = ["mpirun.openmpi", "-n", ranks, options.bin / tool, artifact]
+    command += ["--threads=1", "--function=train_step", "--json", *arguments]
+    done = subprocess.run(
+        list(map(str, command)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=ENVIRONMENT,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def measured(options, ranks, artifact):
+    """The median step of ranks that train, in ms."""
+    one = launch(options, ranks, "graph-run", artifact, "--runs=3")["median_ms"]
+    count = max(5, round(options.seconds * 1e3 / one))
+    arguments = ("--warmup=3", f"--runs={count}")
+    return launch(options, ranks, "graph-run", artifact, *arguments)["median_ms"]
+
+
+def predicted(options, ranks, artifact, network):
+    """The same by graph-scale."""
+    seconds = f"--seconds={options.seconds}"
+    simulated = launch(options, ranks, "graph-scale", artifact, seconds, *network)
+    (row,) = (r for r in simulated["scaling"] if r["ranks"] == ranks)
+    return row["step_ms"]
+
+
+def fit(options, ranks, artifact):
+    """graph-scale's options for the network, medians of the rounds."""
+    found = [
+        launch(options, ranks, "graph-scale", artifact, "--fit", "--seconds=0")
+        for _ in range(options.rounds)
+    ]
+    networks = [f["network"] for f in found]
+    values = {
+        key: statistics.median(n[key] for n in networks)
+        for key in ("latency_us", "bandwidth_gb", "host_share")
+    }
+    print(f"{ranks} ranks: {values}")
+    return [
+        f"--latency={values['latency_us']}",
+        f"--bandwidth={values['bandwidth_gb']}",
+        f"--host-share={values['host_share']}",
+        f"--ranks={ranks}",
+    ]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    root = pathlib.Path(__file__).resolve().parent.parent
+    parser.add_argument("--bin", type=pathlib.Path, default=root / "build/bin")
+    parser.add_argument("--work", type=pathlib.Path, default=root / "build/ranks")
+    parser.add_argument("--ranks", default="2,4")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1)
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    options.work.mkdir(parents=True, exist_ok=True)
+    artifacts = {name: compile_step(options, name) for name in MODELS}
+    rows = ["| model | ranks | measured, ms | predicted, ms | difference |"]
+    rows += ["|---|---|---|---|---|"]
+    for ranks in map(int, options.ranks.split(",")):
+        network = fit(options, ranks, artifacts["mlp"])
+        for name, artifact in artifacts.items():
+            real, simulated = [], []
+            for _ in range(options.rounds):
+                real.append(measured(options, ranks, artifact))
+                simulated.append(predicted(options, ranks, artifact, network))
+            ratios = [s / r for s, r in zip(simulated, real, strict=True)]
+            rows.append(
+                f"| {name} | {ranks} | {statistics.median(real):.2f} "
+                f"| {statistics.median(simulated):.2f} "
+                f"| {100 * (statistics.median(ratios) - 1):+.0f} % |"
+            )
+            print(rows[-1], [f"{ratio:.2f}" for ratio in ratios], flush=True)
+    print("\n".join(rows))
+
+
+if __name__ == "__main__":
+    main()
