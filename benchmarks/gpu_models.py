@@ -226,6 +226,21 @@ def resnet(blocks, bottleneck, batch=1, size=224):
     return b.head(1000)
 
 
+def vgg16(batch=1):
+    b = ConvBuilder(batch, 3, 224)
+    for stage, (count, width) in enumerate(
+        ((2, 64), (2, 128), (3, 256), (3, 512), (3, 512))
+    ):
+        for i in range(count):
+            b.conv(f"conv{stage}.{i}", width, 3)
+            b.relu()
+        b.pool(2, 2)
+    x = b.add("reshape", b.at, shape=[batch, 512 * 7 * 7])
+    x = b.add("relu", b.dense(x, "fc1", batch, 512 * 7 * 7, 4096))
+    x = b.add("relu", b.dense(x, "fc2", batch, 4096, 4096))
+    return b.model(b.dense(x, "fc3", batch, 4096, 1000), (batch, 1000))
+
+
 class TransformerBuilder(Builder):
     def __init__(self, batch, tokens, width, heads):
         super().__init__()

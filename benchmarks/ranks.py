@@ -5,12 +5,14 @@
 """What graph-scale predicts for ranks on this machine, beside what they take.
 
     ranks.py [--bin build/bin] [--work build/ranks] [--ranks 2,4] [--rounds 5]
+    ranks.py --large
 
 Compiles data-parallel training steps, fits the network on the MLP by
 `mpirun graph-scale --fit`, and lets `mpirun graph-run` and `graph-scale` take turns on
 the others, of which the model knows nothing but the times of their steps. One thread a
 rank; prints a table for docs/benchmarks/scaling.md: medians, and the median of the
-rounds' ratios. Needs Open MPI and NumPy.
+rounds' ratios. --large compiles the networks that are estimated there for more ranks than
+this machine has, and stops. Needs Open MPI and NumPy.
 """
 
 import argparse
@@ -52,6 +54,22 @@ MODELS = {
     ),
 }
 
+MOMENTUM = "sgd,lr=0.001,momentum=0.9"
+LARGE = {
+    "resnet50": (
+        lambda: gpu_models.resnet((3, 4, 6, 3), True, batch=8),
+        "cross_entropy",
+        MOMENTUM,
+    ),
+    "resnet101": (
+        lambda: gpu_models.resnet((3, 4, 23, 3), True, batch=8),
+        "cross_entropy",
+        MOMENTUM,
+    ),
+    "vgg16": (lambda: gpu_models.vgg16(batch=8), "cross_entropy", MOMENTUM),
+    "bert_base": (lambda: gpu_models.bert(batch=4), "mse", "adam,lr=0.0001"),
+}
+
 
 def write_weights(path, tensors):
     """Random ones, as a .safetensors file."""
@@ -67,7 +85,7 @@ def write_weights(path, tensors):
 
 
 def compile_step(options, name):
-    make, loss, optimizer = MODELS[name]
+    make, loss, optimizer = (MODELS | LARGE)[name]
     model = make()
     source = options.work / f"{name}{model.suffix}"
     source.write_text(model.text)
@@ -137,6 +155,7 @@ def parse_arguments():
     parser.add_argument("--work", type=pathlib.Path, default=root / "build/ranks")
     parser.add_argument("--ranks", default="2,4")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--large", action="store_true")
     parser.add_argument("--seconds", type=float, default=1)
     return parser.parse_args()
 
@@ -144,7 +163,10 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     options.work.mkdir(parents=True, exist_ok=True)
-    artifacts = {name: compile_step(options, name) for name in MODELS}
+    names = LARGE if options.large else MODELS
+    artifacts = {name: compile_step(options, name) for name in names}
+    if options.large:
+        return
     rows = ["| model | ranks | measured, ms | predicted, ms | difference |"]
     rows += ["|---|---|---|---|---|"]
     for ranks in map(int, options.ranks.split(",")):
