@@ -342,7 +342,7 @@ int64_t BucketFormer::run() {
   };
   std::map<BucketKind, Kind> kinds;
   DenseSet<Value> placed;
-  double seconds = 0;
+  double seconds = 0, bytes = 0, lastReady = 0;
   for (Operation &op : block) {
     seconds += secondsOf(op);
     auto reduction = dyn_cast<graph::AllReduceOp>(op);
@@ -352,16 +352,20 @@ int64_t BucketFormer::run() {
     Kind &kind = kinds[kindOf(reduction)];
     kind.ops.push_back(reduction);
     Type sent = reduction.getWire().value_or(kindOf(reduction).element);
+    auto type = cast<RankedTensorType>(reduction.getX().getType());
     kind.reductions.push_back(
-        {seconds,
-         static_cast<double>(cast<RankedTensorType>(reduction.getX().getType())
-                                 .getNumElements() *
-                             graph::elementSize(sent))});
+        {seconds, static_cast<double>(type.getNumElements() *
+                                      graph::elementSize(sent))});
+    bytes += kind.reductions.back().bytes;
+    lastReady = seconds;
   }
+  // What comes behind the last one is mostly updates.
+  double update = bytes > 0 ? (seconds - lastReady) / bytes : 0;
   int64_t formed = 0;
   for (auto &[key, kind] : kinds) {
     size_t begin = 0;
-    for (size_t end : planning::chooseBuckets(kind.reductions, network)) {
+    for (size_t end :
+         planning::chooseBuckets(kind.reductions, network, update)) {
       formed += form(ArrayRef(kind.ops).slice(begin, end - begin));
       begin = end;
     }

@@ -21,10 +21,19 @@ struct Soonest {
   std::vector<size_t> begin;
 };
 
+/// What a bucket of reductions up to `end` takes, with what comes behind the
+/// last one.
+double secondsOf(size_t end, double bytes,
+                 const std::vector<Reduction> &reductions,
+                 const Network &network, double update) {
+  bool isLast = end == reductions.size();
+  return network.seconds(bytes) + (isLast ? update * bytes : 0);
+}
+
 /// A bucket behind those of `before`.
 Soonest addBucket(const std::vector<double> &before,
                   const std::vector<Reduction> &reductions,
-                  const Network &network) {
+                  const Network &network, double update) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   Soonest result{std::vector<double>(before.size(), kNever),
                  std::vector<size_t>(before.size(), 0)};
@@ -33,7 +42,7 @@ Soonest addBucket(const std::vector<double> &before,
     for (size_t begin = end; begin-- > 0;) {
       bytes += reductions[begin].bytes;
       double finished = std::max(before[begin], reductions[end - 1].ready) +
-                        network.seconds(bytes);
+                        secondsOf(end, bytes, reductions, network, update);
       if (finished < result.finished[end]) {
         result.finished[end] = finished;
         result.begin[end] = begin;
@@ -45,15 +54,15 @@ Soonest addBucket(const std::vector<double> &before,
 
 /// When the last of any number of buckets is finished.
 double leastTime(const std::vector<Reduction> &reductions,
-                 const Network &network) {
+                 const Network &network, double update) {
   std::vector<double> finished(reductions.size() + 1, 0);
   for (size_t end = 1; end <= reductions.size(); ++end) {
     double bytes = 0, least = std::numeric_limits<double>::infinity();
     for (size_t begin = end; begin-- > 0;) {
       bytes += reductions[begin].bytes;
-      least =
-          std::min(least, std::max(finished[begin], reductions[end - 1].ready) +
-                              network.seconds(bytes));
+      least = std::min(least,
+                       std::max(finished[begin], reductions[end - 1].ready) +
+                           secondsOf(end, bytes, reductions, network, update));
     }
     finished[end] = least;
   }
@@ -63,18 +72,18 @@ double leastTime(const std::vector<Reduction> &reductions,
 } // namespace
 
 std::vector<size_t> chooseBuckets(const std::vector<Reduction> &reductions,
-                                  const Network &network) {
+                                  const Network &network, double update) {
   constexpr double kRounding = 1e-9;
   if (reductions.empty())
     return {};
-  double least = leastTime(reductions, network) * (1 + kRounding);
+  double least = leastTime(reductions, network, update) * (1 + kRounding);
   std::vector<Soonest> by; // By the number of buckets, from one on.
   std::vector<double> none(reductions.size() + 1,
                            std::numeric_limits<double>::infinity());
   none[0] = 0;
   do
-    by.push_back(
-        addBucket(by.empty() ? none : by.back().finished, reductions, network));
+    by.push_back(addBucket(by.empty() ? none : by.back().finished, reductions,
+                           network, update));
   while (by.back().finished.back() > least);
   std::vector<size_t> ends(by.size());
   size_t end = reductions.size();

@@ -34,10 +34,12 @@ struct Reduction {
 };
 
 /// Divides reductions, in the order in which they are ready, into buckets so
-/// that the last one is finished as soon as it can be, with as few as that
-/// takes. Gives the ends of the buckets: each begins where the one before ends.
+/// that what depends on the last one, `update` seconds for each of its bytes,
+/// is finished as soon as it can be, with as few as that takes: what depends on
+/// others is done meanwhile. Gives the ends of the buckets: each begins where
+/// the one before ends.
 std::vector<size_t> chooseBuckets(const std::vector<Reduction> &reductions,
-                                  const Network &network);
+                                  const Network &network, double update = 0);
 
 } // namespace tinh::planning
 

@@ -19,24 +19,25 @@ namespace {
 
 using Ends = std::vector<size_t>;
 
-/// When the last of these buckets is finished.
+/// When what depends on the last of these buckets is finished.
 double finished(const std::vector<Reduction> &reductions, const Ends &ends,
-                const Network &network) {
-  double time = 0;
+                const Network &network, double update) {
+  double time = 0, last = 0;
   size_t begin = 0;
   for (size_t end : ends) {
     double bytes = 0;
     for (size_t i = begin; i < end; ++i)
       bytes += reductions[i].bytes;
     time = std::max(time, reductions[end - 1].ready) + network.seconds(bytes);
+    last = bytes;
     begin = end;
   }
-  return time;
+  return time + update * last;
 }
 
 /// The least that any division takes.
 double leastOfAll(const std::vector<Reduction> &reductions,
-                  const Network &network) {
+                  const Network &network, double update) {
   double least = 1e9;
   for (unsigned cuts = 0; cuts < 1u << (reductions.size() - 1); ++cuts) {
     Ends ends;
@@ -44,7 +45,7 @@ double leastOfAll(const std::vector<Reduction> &reductions,
       if (cuts >> (i - 1) & 1)
         ends.push_back(i);
     ends.push_back(reductions.size());
-    least = std::min(least, finished(reductions, ends, network));
+    least = std::min(least, finished(reductions, ends, network, update));
   }
   return least;
 }
@@ -67,6 +68,13 @@ TEST(Buckets, BytesThatFitUnderTheRestGoFirst) {
   EXPECT_EQ(chooseBuckets({{0, 5}, {1, 5}, {20, 1}}, network), (Ends{2, 3}));
 }
 
+TEST(Buckets, UpdatesOfTheLastOneCount) {
+  // On the wire one bucket is done first, but 10 s of updates come behind it.
+  Network network{1, 1};
+  EXPECT_EQ(chooseBuckets({{0, 5}, {0, 5}}, network, 0), Ends{2});
+  EXPECT_EQ(chooseBuckets({{0, 5}, {0, 5}}, network, 1), (Ends{1, 2}));
+}
+
 TEST(Buckets, NoDivisionIsSoonerDone) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> numbers(0, 1);
@@ -76,10 +84,11 @@ TEST(Buckets, NoDivisionIsSoonerDone) {
     for (Reduction &reduction : reductions)
       reduction = {time += numbers(random), 10 * numbers(random)};
     Network network{numbers(random), 1 + 20 * numbers(random)};
-    Ends ends = chooseBuckets(reductions, network);
+    double update = numbers(random) / 10;
+    Ends ends = chooseBuckets(reductions, network, update);
     ASSERT_EQ(ends.back(), reductions.size());
     ASSERT_TRUE(std::is_sorted(ends.begin(), ends.end()));
-    EXPECT_NEAR(finished(reductions, ends, network),
-                leastOfAll(reductions, network), 1e-9);
+    EXPECT_NEAR(finished(reductions, ends, network, update),
+                leastOfAll(reductions, network, update), 1e-6);
   }
 }
