@@ -104,7 +104,7 @@ class Buffer(c.Structure):
 class Model:
     """A loaded module with a context to run one of its functions in."""
 
-    def __init__(self, library, artifact, threads, function="main"):
+    def __init__(self, library, artifact, threads, function="main", collectives=None):
         self._lib = c.CDLL(library)
         self._lib.tinh_last_error.restype = c.c_char_p
         self._lib.tinh_dtype_name.restype = c.c_char_p
@@ -136,6 +136,7 @@ class Model:
         options = ContextOptions()
         lib.tinh_context_options_init(c.byref(options))
         options.threads = threads
+        options.collectives = collectives
         self._check(
             lib.tinh_context_create(
                 module, c.byref(options), c.byref(self._context)
