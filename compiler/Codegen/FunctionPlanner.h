@@ -69,7 +69,7 @@ struct PlannedStep {
   llvm::SmallVector<Operand> reads, writes;
   std::optional<int64_t> length;   ///< Of a loop.
   bool alone = false;              ///< The same: planning::Control::alone.
-  plan::CollectiveAttr collective; ///< Of a start.
+  plan::CollectiveAttr collective = {}; ///< Of a start.
   uint32_t start = 0;              ///< Of an await: its number.
 };
 

@@ -43,6 +43,21 @@ CompileOptions::Weights convert(WeightsPlacement placement) {
   return CompileOptions::Weights::Automatic;
 }
 
+training::TrainingOptions convert(const TrainingRequest &request) {
+  training::TrainingOptions options;
+  options.loss = request.loss;
+  options.optimizer = request.optimizer;
+  options.trainable = request.trainable;
+  options.distill = request.distill;
+  options.learnScales = request.learnScales;
+  options.lossScale = request.lossScale;
+  options.accumulate = request.accumulate;
+  if (const auto &ranks = request.dataParallel)
+    options.dataParallel = training::DataParallel{
+        ranks->syncBatchNorm, ranks->wire, ranks->shardOptimizer};
+  return options;
+}
+
 CompileOptions convert(const CompileRequest &request) {
   CompileOptions options;
   options.cpu = request.cpu;
@@ -84,10 +99,7 @@ CompileStatus compile(const CompileRequest &request,
   TrainingInfo info;
   if (const auto &training = request.training) {
     job.importing.training = &info;
-    options.phases.training = training::trainingSteps(
-        {training->loss, training->optimizer, training->trainable,
-         training->distill, training->learnScales, training->lossScale},
-        info);
+    options.phases.training = training::trainingSteps(convert(*training), info);
   }
   if (!request.memoryBudget.empty())
     options.phases.memoryBudget = parseMemoryBudget(request.memoryBudget);

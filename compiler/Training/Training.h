@@ -59,7 +59,7 @@ struct TrainingOptions {
   /// with options, "dynamic,growth_interval=1000". Empty: what the model's file
   /// says, or dynamic; in other precisions nothing.
   std::string lossScale;
-  std::optional<DataParallel> dataParallel;
+  std::optional<DataParallel> dataParallel = {};
   /// A step's batch is so many of the model's, whose gradients are added up one
   /// after the other.
   int64_t accumulate = 1;

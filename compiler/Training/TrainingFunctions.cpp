@@ -40,6 +40,7 @@ public:
 
 private:
   void findVariables();
+  LogicalResult checkParts();
   LogicalResult buildStep();
   LogicalResult buildEvaluate();
   LogicalResult buildPredict();
@@ -190,16 +191,35 @@ FailureOr<Pass> TrainingBuilder::addPasses(FunctionBuilder &function,
   return pass;
 }
 
+/// Whether a step can be one of so many parts and ranks.
+LogicalResult TrainingBuilder::checkParts() {
+  if (options.accumulate < 1)
+    return main.emitError() << "expected a step of at least one batch, found "
+                            << options.accumulate;
+  const auto &ranks = options.dataParallel;
+  if (!ranks)
+    return success();
+  if (ranks->shards < 0)
+    return main.emitError()
+           << "expected a number of ranks for the parts of the "
+              "optimizer's state, found "
+           << ranks->shards;
+  if (!ranks->wire.empty() && ranks->wire != "bf16")
+    return main.emitError()
+           << "gradients are sent as they are or as bf16, not " << ranks->wire;
+  if (options.accumulate > 1 && ranks->syncBatchNorm)
+    return main.emitError(
+        "batch norms are not synchronised in a step that accumulates "
+        "gradients; leave out --sync-batch-norm or --accumulate");
+  return success();
+}
+
 LogicalResult TrainingBuilder::buildStep() {
   FunctionBuilder function(main, "train_step",
                            options.dataParallel ? &*options.dataParallel
                                                 : nullptr);
   int64_t parts = options.accumulate;
-  if (parts > 1 && options.dataParallel && options.dataParallel->syncBatchNorm)
-    return main.emitError(
-        "batch norms are not synchronised in a step that accumulates "
-        "gradients; leave out --sync-batch-norm or --accumulate");
-  if (failed(function.declareArguments(parts)))
+  if (failed(checkParts()) || failed(function.declareArguments(parts)))
     return failure();
   Tensor target = function.addTarget(loss, parts);
   UpdateBuilder update(function, main, options, scales);

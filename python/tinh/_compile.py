@@ -86,6 +86,7 @@ def compile_training(
     distill: str = "",
     learn_scales: bool = False,
     loss_scale: str = "",
+    accumulate: int = 1,
     output: str | os.PathLike[str] | None = None,
     memory: dict[str, Any] | None = None,
     cache: str | os.PathLike[str] | bool = True,
@@ -101,6 +102,8 @@ def compile_training(
     distill: a model to learn from, too: "teacher.onnx,temperature=4".
     learn_scales: train the scales of quantised tensors, too.
     loss_scale: for gradients in f16: a power of two, or "dynamic".
+    accumulate: a step takes so many batches, one after the other, and updates
+        by the mean of their gradients.
     All else is as in compile.
     """
     train = {
@@ -110,6 +113,7 @@ def compile_training(
         "distill": distill,
         "learn_scales": learn_scales,
         "loss_scale": loss_scale,
+        "accumulate": accumulate,
     }
     return _compile(model, None, train, output, memory, cache, options)
 

@@ -47,23 +47,24 @@ std::string find_library(const char *name) {
 tinh_collectives_create_t load(const char *library) {
   bool is_named = library;
   if (!is_named && !(library = tinh_collectives_library()))
-    throw Error(TINH_INVALID_ARGUMENT,
-                "this process is not one of several ranks: mpirun, of Open MPI "
-                "or MPICH, starts it as one");
+    throw_error(
+        TINH_INVALID_ARGUMENT,
+        {"this process is not one of several ranks: mpirun, of Open MPI "
+         "or MPICH, starts it as one"});
   std::string path = is_named ? library : find_library(library);
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
-    throw Error(TINH_NOT_FOUND,
-                std::string("cannot load collectives: ") + dlerror() +
-                    (is_named ? ""
-                              : "; the build makes libtinh_mpi_openmpi.so with "
-                                "Debian's libopenmpi-dev, libtinh_mpi_mpich.so "
-                                "with libmpich-dev"));
+    throw_error(TINH_NOT_FOUND,
+                {"cannot load collectives: ", dlerror(),
+                 is_named ? ""
+                          : "; the build makes libtinh_mpi_openmpi.so with "
+                            "Debian's libopenmpi-dev, libtinh_mpi_mpich.so "
+                            "with libmpich-dev"});
   auto create = reinterpret_cast<tinh_collectives_create_t>(
       dlsym(handle, TINH_COLLECTIVES_CREATE));
   if (!create)
-    throw Error(TINH_INCOMPATIBLE,
-                "'" + path + "' has no " + TINH_COLLECTIVES_CREATE);
+    throw_error(TINH_INCOMPATIBLE,
+                {"'", path, "' has no ", TINH_COLLECTIVES_CREATE});
   return create;
 }
 

@@ -32,7 +32,7 @@ void compare_ranks(tinh_collectives_t &table, const char *what,
     error = table.wait(&table, ticket);
   if (error) {
     numbers.release(); // Messages may still come.
-    throw Error(TINH_COLLECTIVE_FAILED, error);
+    throw_error(TINH_COLLECTIVE_FAILED, {error});
   }
   // The last one of those whose number fewest have.
   uint32_t odd = 0;
@@ -46,9 +46,8 @@ void compare_ranks(tinh_collectives_t &table, const char *what,
     }
   }
   if (fewest < count)
-    throw Error(TINH_INCOMPATIBLE, "rank " + std::to_string(odd) +
-                                       " has another " + what +
-                                       " than other ranks");
+    throw_error(TINH_INCOMPATIBLE,
+                {"rank ", odd, " has another ", what, " than other ranks"});
 }
 
 const char *Ranks::compare(const tinh_function_desc_t &function) {
@@ -81,7 +80,7 @@ void Ranks::fail(const char *why) {
 
 void Ranks::require_whole() const {
   if (const char *why = failure())
-    throw Error(TINH_COLLECTIVE_FAILED, why);
+    throw_error(TINH_COLLECTIVE_FAILED, {why});
 }
 
 double usable_cpus(const tinh_collectives_t *table) {

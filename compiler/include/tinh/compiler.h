@@ -42,6 +42,17 @@ enum class WeightsPlacement {
 };
 
 /// What a model is trained by; docs/training.md has the names.
+/// Each of several ranks trains on a part of the batch (docs/data-parallel.md).
+struct DataParallelRequest {
+  /// Batch norms normalise by the batches of all ranks.
+  bool syncBatchNorm = false;
+  /// Of how many ranks each has a part of the optimizer's state; 0: all have
+  /// all of it, and there may be any number.
+  std::int64_t shardOptimizer = 0;
+  /// What gradients of f32 are sent as: "bf16"; empty: as they are.
+  std::string wire = {};
+};
+
 struct TrainingRequest {
   /// Names with options: "cross_entropy,label_smoothing=0.1", "adam,lr=0.001".
   /// Empty: those that the model's file gives.
@@ -58,6 +69,9 @@ struct TrainingRequest {
   /// "1024", or "dynamic" with options, "dynamic,growth_interval=1000". Empty:
   /// what the model's file gives, or dynamic; in other precisions nothing.
   std::string lossScale = {};
+  /// A step takes so many batches of the model, one after the other.
+  std::int64_t accumulate = 1;
+  std::optional<DataParallelRequest> dataParallel = {};
 };
 
 /// What runs a model's kernels.
@@ -104,9 +118,9 @@ struct CompileRequest {
   /// there: 1 or 0; -1, if an optional sequence is not.
   std::map<std::string, int64_t> lengths;
   /// How many bytes the strings of an ONNX model's input have at most, by its
-  /// name; 64 where nothing is said. Such an input, and an output of strings, is
-  /// a tensor of bytes, u8, with a dimension of so many behind its own: UTF-8,
-  /// filled up with NUL.
+  /// name; 64 where nothing is said. Such an input, and an output of strings,
+  /// is a tensor of bytes, u8, with a dimension of so many behind its own:
+  /// UTF-8, filled up with NUL.
   std::map<std::string, int64_t> stringLengths;
   /// Memory that weights of a JSON graph refer to, by name.
   std::map<std::string, MemoryBlock> memory;

@@ -96,6 +96,7 @@ TrainingRequest training(nb::dict options) {
   take(options, "distill", request.distill);
   take(options, "learn_scales", request.learnScales);
   take(options, "loss_scale", request.lossScale);
+  take(options, "accumulate", request.accumulate);
   return request;
 }
 
