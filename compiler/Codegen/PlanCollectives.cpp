@@ -48,7 +48,7 @@ static plan::CollectiveAttr describe(Operation *op) {
 }
 
 /// Whether the result may lie where the operand does: nothing reads it, or a
-/// piece of it, later.
+/// piece of it, later, as another collective may that stands before.
 static bool isReducedInPlace(Operation *op, const Layouts &layouts) {
   Value operand = op->getOperand(0), whole = withoutReshapes(operand);
   Operation *source = whole.getDefiningOp();
@@ -63,7 +63,9 @@ static bool isReducedInPlace(Operation *op, const Layouts &layouts) {
         parts.push_back(withoutReshapes(piece));
   return llvm::all_of(parts, [&](Value part) {
     return allUses(part, [&](OpOperand &use) {
-      return use.getOwner() == op || comesBefore(use.getOwner(), op);
+      Operation *user = use.getOwner();
+      return user == op ||
+             (comesBefore(user, op) && !graph::isCollective(user));
     });
   });
 }

@@ -72,8 +72,11 @@ bool FunctionPlanner::mayReplace(Value old, Value value) {
                                             use.getOperandNumber(), result));
   };
   return !isa<graph::ConcatOp>(op) && allUses(old, [&](OpOperand &use) {
-    return use.getOwner() == op ? readsInPlace(use)
-                                : comesBefore(use.getOwner(), op);
+    Operation *user = use.getOwner();
+    if (user == op)
+      return readsInPlace(use);
+    // A collective may read on, up to where it is awaited.
+    return comesBefore(user, op) && !graph::isCollective(user);
   });
 }
 

@@ -68,7 +68,7 @@ Urgency::Urgency(Block &block) {
     bool isNeeded = llvm::any_of(
         op.getResults(), [&](Value result) { return needed.contains(result); });
     bool isReduction = isa<graph::AllReduceOp>(op);
-    if (isReduction && isNeeded)
+    if (graph::isCollective(&op) && isNeeded)
       urgent.insert(&op);
     if (isReduction || isNeeded)
       needed.insert_range(graph::readValues(&op));
@@ -232,7 +232,17 @@ private:
   SymbolTable symbols;
 };
 
-/// An estimate, by the kernel's plan or by its work.
+/// How often a run of `op` runs `inner`, which is in it, if all loops are of
+/// their full length.
+double iterations(Operation *inner, Operation *op) {
+  double count = 1;
+  for (; inner != op; inner = inner->getParentOp())
+    if (auto scan = dyn_cast<graph::ScanOp>(inner->getParentOp()))
+      count *= static_cast<double>(scan.getLength());
+  return count;
+}
+
+/// An estimate, by the kernels' plans or by their work.
 double BucketFormer::secondsOf(Operation &op) {
   constexpr double kOperationsPerCycle = 32, kBytesPerCycle = 4;
   double cycles = 0;
@@ -240,14 +250,16 @@ double BucketFormer::secondsOf(Operation &op) {
     auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
     if (!kernel)
       return;
+    double once;
     if (auto estimate =
             kernel->getAttrOfType<IntegerAttr>(graph::names::kEstimate)) {
-      cycles += static_cast<double>(estimate.getInt());
-      return;
+      once = static_cast<double>(estimate.getInt());
+    } else {
+      Work work = workOf(kernel);
+      once = std::max(work.operations / kOperationsPerCycle,
+                      work.bytes / kBytesPerCycle);
     }
-    Work work = workOf(kernel);
-    cycles += std::max(work.operations / kOperationsPerCycle,
-                       work.bytes / kBytesPerCycle);
+    cycles += once * iterations(dispatch, &op);
   });
   return cycles / cyclesPerSecond;
 }
@@ -281,7 +293,9 @@ withoutLaterReaders(ArrayRef<graph::AllReduceOp> members) {
     Operation *last = kept.back();
     llvm::erase_if(kept, [&](graph::AllReduceOp op) {
       return !allUses(withoutReshapes(op.getX()), [&](OpOperand &use) {
-        return use.getOwner() == op || comesBefore(use.getOwner(), last);
+        Operation *user = use.getOwner();
+        return user == op ||
+               (comesBefore(user, last) && !graph::isCollective(user));
       });
     });
   }

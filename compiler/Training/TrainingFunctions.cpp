@@ -112,7 +112,8 @@ LogicalResult TrainingBuilder::reportNoGradient(StringAttr name,
         op && needed.insert(op).second)
       llvm::append_range(worklist, graph::readValues(op));
   llvm::DenseSet<Value> dependent{parameter};
-  for (Operation &op : *parameter.getParentBlock()) {
+  Operation *last = loss.getDefiningOp();
+  for (Operation &op : last ? *last->getBlock() : *parameter.getParentBlock()) {
     if (!needed.contains(&op) ||
         llvm::none_of(graph::readValues(&op),
                       [&](Value value) { return dependent.contains(value); }))
@@ -196,7 +197,20 @@ LogicalResult TrainingBuilder::checkParts() {
   if (options.accumulate < 1)
     return main.emitError() << "expected a step of at least one batch, found "
                             << options.accumulate;
+  auto prediction = cast<RankedTensorType>(main.getResultTypes()[0]);
+  if (options.accumulate > 1 && prediction.getRank() < 2 &&
+      loss.target(Shape(std::span(prediction.getShape())),
+                  DType(dtypeOf(prediction.getElementType())))
+          .shape.empty())
+    return main.emitError("the target of the loss is a scalar, which has no "
+                          "batch to accumulate gradients over");
   const auto &ranks = options.dataParallel;
+  if (teacher && (ranks || options.accumulate > 1) &&
+      reductionOf(options.loss) == graph::ReduceKind::Sum)
+    return main.emitError(
+        "what is learnt from a teacher is a mean over examples, and the loss a "
+        "sum, so that they do not go together over parts of a batch; take a "
+        "loss that is a mean");
   if (!ranks)
     return success();
   if (ranks->shards < 0)

@@ -15,8 +15,9 @@ include "dialects/graph/ReductionOps.td"
 
 // Several processes, the ranks 0 to `ranks` - 1, run the same function, each on
 // inputs of its own. MPI's terms (tinh/collectives.h).
-// They have the effect of one that allocates its result: they may be dead, on all
-// ranks alike, but are not merged, moved or repeated.
+// MemAlloc keeps CSE, code motion and rematerialisation from merging, hoisting and
+// repeating them; dead ones are erased, on all ranks alike. Only the pass
+// schedule-collectives merges and moves them.
 class Graph_CollectiveOp<string mnemonic>
     : Graph_Op<mnemonic, [Graph_CollectiveTrait, InferTypeOpAdaptor]>;
 

@@ -85,6 +85,11 @@ void CollectiveSteps::execute(uint32_t index, void *const *buffers) {
     ranks->fail(error);
 }
 
+void CollectiveSteps::give_up(const std::string &why) {
+  if (!failure() && collective_needs(*function).any)
+    ranks->give_up(why);
+}
+
 const char *CollectiveSteps::start(uint32_t index, void *const *buffers) {
   if (const char *error = ranks->compare(*function))
     return error;

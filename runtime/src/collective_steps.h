@@ -42,6 +42,9 @@ public:
   /// as it may write to the run's memory; the run comes to its end.
   void execute(uint32_t step, void *const *buffers);
   const char *failure() const { return ranks->failure(); }
+  /// Ends what the function has of collectives on all ranks, as its run has
+  /// ended before them.
+  void give_up(const std::string &why);
 
 private:
   struct Started {

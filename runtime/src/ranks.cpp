@@ -78,6 +78,12 @@ void Ranks::fail(const char *why) {
                                  std::memory_order_relaxed);
 }
 
+void Ranks::give_up(const std::string &why) {
+  given_up = why;
+  table.abort(&table, given_up.c_str());
+  fail(given_up.c_str());
+}
+
 void Ranks::require_whole() const {
   if (const char *why = failure())
     throw_error(TINH_COLLECTIVE_FAILED, {why});

@@ -46,6 +46,9 @@ public:
   /// final, and as long as the table does.
   const char *failure() const { return failed.load(std::memory_order_acquire); }
   void fail(const char *why);
+  /// Fails on all ranks, if nothing has failed yet. Not for two threads at a
+  /// time.
+  void give_up(const std::string &why);
   /// Throws COLLECTIVE_FAILED after a failure: what variables hold is not what
   /// any number of steps would have made.
   void require_whole() const;
@@ -55,7 +58,7 @@ public:
 private:
   const uint64_t identity;
   std::vector<const tinh_function_desc_t *> compared;
-  std::string difference;
+  std::string difference, given_up; ///< What is wrong on this rank.
   std::atomic<const char *> failed{nullptr};
 };
 

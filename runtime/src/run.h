@@ -91,14 +91,17 @@ private:
       why = tinh_last_error();
   }
 
-  /// Once all steps are done: fails if a collective has.
+  /// Once all steps are done: fails if a collective has. If the run has failed
+  /// itself, its collectives are not all done, and so the other ranks' fail.
   void end_collectives() {
-    const char *failure =
-        arena->collectives ? arena->collectives->failure() : nullptr;
-    if (!failure || status != TINH_OK)
+    if (!arena->collectives)
       return;
-    status = TINH_COLLECTIVE_FAILED;
-    why = failure;
+    if (status != TINH_OK)
+      return arena->collectives->give_up(why);
+    if (const char *failure = arena->collectives->failure()) {
+      status = TINH_COLLECTIVE_FAILED;
+      why = failure;
+    }
   }
 
   // How it has ended, if it goes by steps, uses a GPU or other ranks. Written

@@ -129,6 +129,10 @@ TEST_F(Export, OnnxHasEachOpOfTheDialect) {
                                           "graph.conv_weight_gradient",
                                           "graph.max_pool_gradient",
                                           "graph.variable",
+                                          "graph.all_reduce",
+                                          "graph.reduce_scatter",
+                                          "graph.all_gather",
+                                          "graph.collective_broadcast",
                                           "graph.stop_gradient"};
   unsigned count = 0;
   for (RegisteredOperationName op :

@@ -104,6 +104,18 @@ class AccumulateTest(tool_test.ToolTest):
             "--accumulate=2", "--data-parallel", "--sync-batch-norm",
         )  # fmt: skip
         self.fails(done, "not synchronised in a step that accumulates")
+        model = {
+            "tinh": 1,
+            "inputs": [{"name": "x", "dtype": "f32", "shape": [BATCH]}],
+            "weights": [{"name": "w", "dtype": "f32", "shape": [BATCH], "data": 1}],
+            "nodes": [{"op": "matmul", "inputs": ["x", "w"], "outputs": ["y"]}],
+            "outputs": ["y"],
+        }
+        (self.folder / "dot.json").write_text(json.dumps(model))
+        done = self.run_tool(
+            "graph-compile", "dot.json", "-o", "no.so", *TRAIN, "--loss=mse", "--accumulate=2"
+        )
+        self.fails(done, "the target of the loss is a scalar")
 
 
 if __name__ == "__main__":

@@ -235,7 +235,8 @@ int tinh::tools::graph_run(int argc, char **argv) {
     choose_runs(app, options);
   Ranks ranks;
   try {
-    ranks = Ranks::join(options.timeout);
+    if (tinh_collectives_library() && is_for_ranks(options))
+      ranks = Ranks::join(options.timeout);
     share_files(options, ranks);
     options.train ? train(options, ranks) : run(options);
     if (std::fflush(stdout) != 0 || std::ferror(stdout))

@@ -217,6 +217,14 @@ static Timings measure(const RunOptions &options, const Module &module,
   return timings;
 }
 
+bool is_for_ranks(const RunOptions &options) {
+  if (options.train || options.list)
+    return options.train;
+  Module module(options.artifact);
+  return module.function_info(module.find_function(options.function))
+      .has_collectives;
+}
+
 void run(const RunOptions &options) {
   Module module = load_module(options);
   if (options.list)
@@ -253,6 +261,9 @@ void train(const RunOptions &options, const Ranks &ranks) {
   {
     Context context(module, options.context());
     SharedState state(module, context, ranks);
+    for (auto [name, file] : {std::pair("--load-state", &options.load_state),
+                              std::pair("--save-state", &options.save_state)})
+      ranks.compare(name, file->empty() ? "none" : "given");
     if (!options.load_state.empty())
       state.load(options.load_state);
     if (const char *why = context.info().why_not_cuda)

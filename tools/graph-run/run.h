@@ -13,6 +13,10 @@
 
 namespace tinh::tools {
 
+/// Whether what is asked for is one of several ranks' part, if a launcher has
+/// started this process: a training, or a function with collectives.
+bool is_for_ranks(const RunOptions &options);
+
 /// Loads an artifact, fills the inputs of a function, runs it as often as
 /// asked, and writes outputs and times; or lists what the artifact has.
 void run(const RunOptions &options);

@@ -57,7 +57,6 @@ void SharedState::find_parts() {
       if (parameter.info.trainable && parameter.info.type.name == name) {
         variable.whole = parameter.info.type;
         variable.whole->name = variable.info.type.name;
-        variable.whole->dtype = variable.info.type.dtype;
         has_parts = true;
       }
   }
@@ -93,22 +92,6 @@ void SharedState::share() const {
     return;
   for (const Variable &variable : variables)
     if (!variable.whole)
-      share(variable);
-}
-
-/// What a step changes beside parameters and what belongs to their updates,
-/// which are the same on all ranks.
-static bool is_statistic(const tinh_variable_info_t &variable) {
-  std::string_view name = variable.type.name;
-  return !variable.trainable && name != kGenerator &&
-         !name.starts_with(kOptimizer) && !name.starts_with("loss_scale");
-}
-
-void SharedState::share_statistics() const {
-  if (!ranks.are_many())
-    return;
-  for (const Variable &variable : variables)
-    if (is_statistic(variable.info))
       share(variable);
 }
 

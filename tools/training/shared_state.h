@@ -33,9 +33,6 @@ public:
   /// of its own, which follows from the first one's: so ranks draw other random
   /// numbers, and go on with them from a file that has the first one's.
   void share() const;
-  /// Gives all ranks what the first one has gathered about its batches, such as
-  /// the running means of batch norms.
-  void share_statistics() const;
 
   const Module &module;
   const Context &context;

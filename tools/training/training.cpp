@@ -96,6 +96,9 @@ private:
     ranks.compare("--epochs", std::to_string(options.epochs));
     ranks.compare("--checkpoint-steps",
                   std::to_string(options.checkpoint_steps));
+    auto given = [](bool is) { return is ? "given" : "none"; };
+    ranks.compare("--checkpoint", given(!options.checkpoint.empty()));
+    ranks.compare("--resume", given(options.resume));
     ranks.compare("--data", std::to_string(steps.dataset().checksum()));
     ranks.compare("--validation",
                   validation ? std::to_string(validation->dataset().checksum())
@@ -247,7 +250,6 @@ private:
   }
 
   std::string evaluate() {
-    state.share_statistics();
     std::vector<uint64_t> order = validation->dataset().order({}, 0);
     validation->sums().assign(validation->sums().size(), 0);
     for (uint64_t step = 0; step < validation->num_steps(); ++step)
