@@ -18,7 +18,7 @@ void compare_ranks(tinh_collectives_t &table, const char *what,
                    uint64_t number) {
   // This rank's behind those of all.
   uint32_t count = table.num_ranks;
-  auto numbers = std::make_unique<uint64_t[]>(count + 1);
+  auto numbers = std::make_shared<uint64_t[]>(count + 1);
   numbers[count] = number;
   tinh_collective_t gather = {};
   gather.kind = TINH_ALL_GATHER;
@@ -31,7 +31,7 @@ void compare_ranks(tinh_collectives_t &table, const char *what,
   if (!error)
     error = table.wait(&table, ticket);
   if (error) {
-    numbers.release(); // Messages may still come.
+    keep_for_ever(numbers); // Messages may still come.
     throw_error(TINH_COLLECTIVE_FAILED, {error});
   }
   // The last one of those whose number fewest have.
