@@ -84,6 +84,9 @@ const char *text_of(JsonReader::Kind kind) {
   return "null";
 }
 
+/// The most that a tensor may have.
+constexpr size_t kMostDimensions = 64;
+
 /// A tensor as the header has it.
 struct Entry {
   std::string name, dtype;
@@ -120,6 +123,9 @@ private:
 
   std::string new_key(Names &names) {
     std::string key = json.take_text();
+    if (key.find('\0') != std::string::npos) // The rest of it would be lost.
+      malformed(
+          {"the key ", in_quotes(key.c_str()), " goes on behind \\u0000"});
     if (!names.insert(key).second)
       malformed({"the key ", in_quotes(key), " is given twice"});
     return key;
@@ -164,16 +170,22 @@ private:
         read(Kind::string, where);
         entry.dtype = json.take_text();
       } else {
-        read_numbers(key == kShape ? entry.shape : entry.offsets, where);
+        if (key == kShape)
+          read_numbers(entry.shape, kMostDimensions, where);
+        else
+          read_numbers(entry.offsets, 2, where);
       }
     }
     if (keys != (kDtype | kShape | kOffsets))
       malformed({prefix, "expected dtype, shape and data_offsets"});
   }
 
-  void read_numbers(std::vector<int64_t> &numbers, const std::string &where) {
+  void read_numbers(std::vector<int64_t> &numbers, size_t most,
+                    const std::string &where) {
     read(Kind::array, where);
     while (json.next_element()) {
+      if (numbers.size() == most)
+        malformed({where, ": expected ", most, " numbers at most"});
       read(Kind::integer, where);
       numbers.push_back(json.number());
     }

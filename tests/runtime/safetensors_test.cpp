@@ -261,6 +261,15 @@ TEST_F(Safetensors, MalformedTensorsAreRefused) {
                       "tensor \"a\": the key \"shape\" is given twice"));
   EXPECT_TRUE(refuses(tensor("\"U8\"", "[4], \"strides\": [4]", "[0, 4]"), 4,
                       "tensor \"a\": the key \"strides\" is unknown"));
+  EXPECT_TRUE(refuses("{\"a\\u0000b\": {}}", 0,
+                      "the key \"a\" goes on behind \\u0000"));
+  std::string many = "[1";
+  for (int i = 0; i < 64; ++i)
+    many += ", 1";
+  EXPECT_TRUE(refuses(tensor("\"U8\"", many + "]", "[0, 1]"), 1,
+                      "tensor \"a\": shape: expected 64 numbers at most"));
+  EXPECT_TRUE(refuses(tensor("\"U8\"", "[4]", "[0, 4, 4]"), 4,
+                      "data_offsets: expected 2 numbers at most"));
   EXPECT_TRUE(
       refuses(tensor("\"F64\"", "[4294967296, 4294967296]", "[0, 4]"), 4,
               "the shape [4294967296, 4294967296] is beyond any memory"));
