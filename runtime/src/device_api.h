@@ -190,9 +190,16 @@ struct DeviceApi {
                           double *out_ms);
 };
 
+/// What runtime and library call themselves: while a version is developed, its
+/// table may change. The number counts changes of it, and of what its functions
+/// mean.
+#define TINH_DEVICE_API TINH_VERSION " table 1"
+
 /// The function of the library that gives the table, or null: the runtime must
-/// be of the library's version, TINH_VERSION.
-using GetDeviceApi = const DeviceApi *(const char *version);
+/// have the library's TINH_DEVICE_API, sizeof(DeviceApi) and
+/// TINH_ARTIFACT_VERSION.
+using GetDeviceApi = const DeviceApi *(const char *name, uint64_t table_size,
+                                       uint32_t artifact_version);
 constexpr char kGetDeviceApi[] = "tinh_device_api";
 
 } // namespace tinh::runtime

@@ -13,6 +13,7 @@
 #include "device.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <mutex>
 #include <unistd.h>
 
@@ -20,14 +21,17 @@ namespace tinh::runtime {
 
 static constexpr char kLibrary[] = "libtinh_cuda.so." TINH_VERSION_MAJOR;
 
-/// The file that this code was loaded from. For a program the dynamic linker
-/// knows only what it was called by.
+/// The file that this code was loaded from. A program has no name in the
+/// dynamic linker's list, and what dladdr says is what it was called by.
 static std::string own_file() {
   Dl_info info;
+  link_map *map = nullptr;
   std::string file;
-  if (dladdr(reinterpret_cast<const void *>(&device_api), &info))
-    file = info.dli_fname;
-  if (file.find('/') != std::string::npos)
+  if (dladdr1(reinterpret_cast<const void *>(&device_api), &info,
+              reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) &&
+      map)
+    file = map->l_name;
+  if (!file.empty())
     return file;
   char path[4096];
   ssize_t size = readlink("/proc/self/exe", path, sizeof path);
@@ -58,7 +62,9 @@ static const DeviceApi &load_api() {
   OpenLibrary library = open_library();
   auto *get =
       reinterpret_cast<GetDeviceApi *>(dlsym(library.handle, kGetDeviceApi));
-  const DeviceApi *api = get ? get(TINH_VERSION) : nullptr;
+  const DeviceApi *api =
+      get ? get(TINH_DEVICE_API, sizeof(DeviceApi), TINH_ARTIFACT_VERSION)
+          : nullptr;
   if (!api)
     throw_error(TINH_NO_DEVICE,
                 {"'", library.name, "' is not of this runtime's version, ",

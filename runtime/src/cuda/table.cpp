@@ -304,7 +304,10 @@ const Api kApi = {
 
 extern "C" __attribute__((visibility("default")))
 const tinh::runtime::DeviceApi *
-tinh_device_api(const char *version) {
-  return std::strcmp(version, TINH_VERSION) == 0 ? &tinh::runtime::kApi
-                                                 : nullptr;
+tinh_device_api(const char *name, uint64_t table_size,
+                uint32_t artifact_version) {
+  bool fits = std::strcmp(name, TINH_DEVICE_API) == 0 &&
+              table_size == sizeof(tinh::runtime::DeviceApi) &&
+              artifact_version == TINH_ARTIFACT_VERSION;
+  return fits ? &tinh::runtime::kApi : nullptr;
 }
