@@ -106,9 +106,16 @@ def _tensors_behind(graph: onnx.GraphProto, name: str) -> set[str]:
     return seen
 
 
+def _encoded(string: Any) -> bytes:
+    """Bytes that are no UTF-8 are kept, as Python has them in strings."""
+    if isinstance(string, bytes):
+        return string
+    return str(string).encode(errors="surrogateescape")
+
+
 def _bytes_of(strings: np.ndarray) -> np.ndarray:
     """UTF-8 in a last dimension, as a compiled model has strings."""
-    encoded = [s if isinstance(s, bytes) else str(s).encode() for s in strings.ravel()]
+    encoded = [_encoded(s) for s in strings.ravel()]
     longest = max(map(len, encoded), default=1)
     width = 1 << (max(longest, 1) - 1).bit_length()
     filled = np.array(encoded, f"S{width}")
@@ -118,7 +125,7 @@ def _bytes_of(strings: np.ndarray) -> np.ndarray:
 def _strings_of(array: np.ndarray) -> np.ndarray:
     filled = np.ascontiguousarray(array).view(f"S{array.shape[-1]}")
     strings = np.empty(array.shape[:-1], object)
-    strings.ravel()[:] = [s.decode() for s in filled.ravel()]
+    strings.ravel()[:] = [s.decode(errors="surrogateescape") for s in filled.ravel()]
     return strings
 
 
