@@ -106,6 +106,44 @@ class DimensionSizesTest(tool_test.ToolTest):
         outputs = {name: FLOAT for name in "y left right ones".split()}
         self.run_model(nodes, inputs, outputs, constants)
 
+    def test_one_number_for_all_of_a_shape(self):
+        """What marks sizes that stay may be one element that is repeated."""
+        nodes = [
+            node("Compress", "x c", "rows", axis=0),
+            node("Shape", "rows", "shape"),
+            node("Equal", "shape minus", "isUnknown"),
+            node("Where", "isUnknown ones shape", "extents"),
+            node("Expand", "one extents", "y"),
+            node("Where", "isUnknown minus extents", "others"),
+            node("Expand", "one others", "z"),
+        ]
+        constants = {
+            "minus": np.array([-1]),
+            "ones": np.array([1, 1, 1]),
+            "one": np.ones(1, np.float32),
+        }
+        x = self.numbers(4, 2, 3)
+        inputs = [{"x": x, "c": np.arange(4) % k == 0} for k in (1, 2, 5)]
+        self.run_model(nodes, inputs, {"y": FLOAT, "z": FLOAT}, constants)
+
+    def test_choices_in_conditions_of_others(self):
+        """Each shape is chosen by, and from, the one before."""
+        nodes = [
+            node("Compress", "x c", "rows", axis=0),
+            node("Shape", "rows", "shape0"),
+        ]
+        for i in range(24):
+            nodes.append(node("Equal", f"shape{i} minus", f"is{i}"))
+            nodes.append(node("Where", f"is{i} ones shape{i}", f"shape{i + 1}"))
+        nodes.append(node("Expand", "one shape24", "y"))
+        constants = {
+            "minus": np.array([-1, -1]),
+            "ones": np.array([1, 1]),
+            "one": np.ones(1, np.float32),
+        }
+        inputs = [{"x": self.numbers(4, 2), "c": np.arange(4) % 2 == 0}]
+        self.run_model(nodes, inputs, {"y": FLOAT}, constants)
+
     def test_shapes_of_slices(self):
         """A shape that is made of one is bounded; parts of sizes that are written."""
         nodes = [

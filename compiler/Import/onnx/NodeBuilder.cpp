@@ -129,21 +129,31 @@ std::optional<Ints> NodeBuilder::ints(int i, StringRef what) {
   return denseToInts(*constant);
 }
 
-static Value elementAt(NodeBuilder &b, Value vector, int64_t i);
+/// Steps back from an element to what it was made of. A vector may be both in a
+/// condition and what that chooses, so that the ways grow exponentially.
+constexpr unsigned kMaxElementSteps = 1000;
+
+static Value elementAt(NodeBuilder &b, Value vector, int64_t i,
+                       unsigned &steps);
+
+/// Where element `i` of a vector lies, whose only element may be repeated.
+static int64_t placeIn(NodeBuilder &b, Value vector, int64_t i) {
+  return b.rank(vector) == 0 || b.shape(vector)[0] == 1 ? 0 : i;
+}
 
 /// Whether element `i` of a condition holds, if that is known: no size is
 /// negative, as what exporters look for is.
-static std::optional<bool> holdsAt(NodeBuilder &b, Value condition, int64_t i) {
+static std::optional<bool> holdsAt(NodeBuilder &b, Value condition, int64_t i,
+                                   unsigned &steps) {
   auto compare = condition.getDefiningOp<graph::CompareOp>();
   if (!compare || compare.getPredicate() != graph::ComparePredicate::Equal ||
       !isa<IntegerType>(b.element(compare.getA())))
     return std::nullopt;
-  Value x = elementAt(b, compare.getA(), i),
-        y = elementAt(b, compare.getB(), i);
-  auto wanted = y ? b.graph.constantOf(y) : std::nullopt;
-  if (!x || !wanted)
+  auto wanted = b.graph.constantOf(compare.getB());
+  Value x = wanted ? elementAt(b, compare.getA(), i, steps) : Value();
+  if (!x)
     return std::nullopt;
-  int64_t number = denseToInts(*wanted).front();
+  int64_t number = denseToInts(*wanted)[placeIn(b, compare.getB(), i)];
   if (auto known = b.graph.constantOf(x))
     return denseToInts(*known).front() == number;
   if (number < 0 && b.graph.isNeverNegative(x))
@@ -153,8 +163,12 @@ static std::optional<bool> holdsAt(NodeBuilder &b, Value condition, int64_t i) {
 
 /// Element `i` of a vector of integers, as a tensor<i64>: what the vector was
 /// made of, where that can be seen.
-static Value elementAt(NodeBuilder &b, Value vector, int64_t i) {
+static Value elementAt(NodeBuilder &b, Value vector, int64_t i,
+                       unsigned &steps) {
+  i = placeIn(b, vector, i);
   while (Operation *op = vector.getDefiningOp()) {
+    if (++steps > kMaxElementSteps)
+      break;
     Value from;
     if (auto concat = dyn_cast<graph::ConcatOp>(op)) {
       for (Value part : concat.getInputs()) {
@@ -179,7 +193,7 @@ static Value elementAt(NodeBuilder &b, Value vector, int64_t i) {
                isa<IntegerType>(b.element(op->getOperand(0)))) {
       from = op->getOperand(0);
     } else if (auto where = dyn_cast<graph::WhereOp>(op)) {
-      auto holds = holdsAt(b, where.getCondition(), i);
+      auto holds = holdsAt(b, where.getCondition(), i, steps);
       if (!holds || b.rank(where.getY()) > 1)
         break;
       from = *holds ? where.getA() : where.getB();
@@ -187,8 +201,7 @@ static Value elementAt(NodeBuilder &b, Value vector, int64_t i) {
       break;
     }
     vector = from;
-    if (b.rank(vector) == 0 || b.shape(vector)[0] == 1) // May be repeated.
-      i = 0;
+    i = placeIn(b, vector, i);
   }
   Value element = vector;
   if (b.rank(vector) == 1)
@@ -208,7 +221,8 @@ std::optional<Extents> NodeBuilder::extents(int i, StringRef what) {
   Extents extents{denseToInts(*bound), {}};
   bool isConstant = graph.constantOf(value).has_value();
   for (int64_t k = 0; k < static_cast<int64_t>(extents.bounds.size()); ++k) {
-    Value size = isConstant ? Value() : elementAt(*this, value, k);
+    unsigned steps = 0;
+    Value size = isConstant ? Value() : elementAt(*this, value, k, steps);
     if (size && graph.constantOf(size))
       size = {};
     extents.sizes.push_back(size);
