@@ -245,6 +245,12 @@ class PredictorsTest(node_models.NodeTest):
         self.refuse_ml("SVMClassifier", "3 classes, 2 vectors",
                        classlabels_ints=[0, 1, 2], vectors_per_class=[1, 1],
                        coefficients=[1.0] * 4, rho=[0.0] * 3)  # fmt: skip
+        many = 700
+        self.refuse_ml("SVMClassifier", "244650 pairs of classes with 700 vectors",
+                       classlabels_ints=list(range(many)), vectors_per_class=[1] * many,
+                       support_vectors=[1.0] * (2 * many),
+                       coefficients=[1.0] * (many * (many - 1)),
+                       rho=[0.0] * (many * (many - 1) // 2))  # fmt: skip
 
     def test_vectorizer(self):
         """Weights, several lengths and tokens between those of an n-gram."""
@@ -363,6 +369,10 @@ class PredictorsTest(node_models.NodeTest):
                        "expected 3 classlabels_ints or classlabels_strings, found 2",
                        coefficients=[1.0] * 6, intercepts=[0.0] * 3,
                        classlabels_strings=["a", "b"])  # fmt: skip
+        self.refuse_ml("LinearClassifier",
+                       "expected classlabels_ints or classlabels_strings, found both",
+                       coefficients=[1.0] * 4, intercepts=[0.0] * 2,
+                       classlabels_ints=[1], classlabels_strings=["a"])  # fmt: skip
         self.refuse_ml("LinearRegressor", "expected 1 times 2 coefficients",
                        coefficients=[1.0, 2.0, 3.0])  # fmt: skip
         self.refuse_ml("Normalizer", "expected MAX, L1 or L2", norm="L3")

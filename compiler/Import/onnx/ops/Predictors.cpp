@@ -79,8 +79,11 @@ Value transformScores(NodeBuilder &b, Value scores, StringRef name) {
 }
 
 ClassLabels readLabels(NodeBuilder &b, StringRef integers) {
-  return {b.intsAttribute(integers),
-          stringsAttribute(b, "classlabels_strings")};
+  ClassLabels labels{b.intsAttribute(integers),
+                     stringsAttribute(b, "classlabels_strings")};
+  if (!labels.integers.empty() && !labels.strings.empty())
+    b.fail("expected " + integers + " or classlabels_strings, found both");
+  return labels;
 }
 
 Results labelled(NodeBuilder &b, Value classes, const ClassLabels &labels,
@@ -131,7 +134,7 @@ Value linearScores(NodeBuilder &b, int64_t targets) {
   int64_t features = b.shape(x)[1];
   auto given = static_cast<int64_t>(coefficients.size());
   auto offsets = static_cast<int64_t>(intercepts.size());
-  if (targets < 1 || given != targets * features ||
+  if (targets < 1 || countElements({targets, features}) != given ||
       (offsets != 0 && offsets != targets))
     return b.fail("expected " + Twine(targets) + " times " + Twine(features) +
                   " coefficients and an intercept for each target or none, "

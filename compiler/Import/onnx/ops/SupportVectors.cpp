@@ -81,7 +81,7 @@ Results svmRegressor(NodeBuilder &b) {
   auto given = static_cast<int64_t>(coefficients.size());
   if (features < 1 || count < 0 || rho.empty() ||
       given != (isLinear ? features : count) ||
-      static_cast<int64_t>(vectors.size()) != count * features)
+      countElements({count, features}) != static_cast<int64_t>(vectors.size()))
     return {b.fail("expected features [N, features], a coefficient for each of "
                    "n_supports vectors of as many elements, or for each "
                    "feature, and rho, found " +
@@ -136,6 +136,7 @@ struct SvmClassifier {
   }
 
 private:
+  bool fitsMemory();
   Value improve(Value p, Value q, Value &isDone);
 };
 
@@ -165,11 +166,12 @@ bool SvmClassifier::read() {
     return static_cast<int64_t>(list.size());
   };
   if (count == 0)
-    isRight &= size(coefficients) == classes * features;
+    isRight &= countElements({classes, features}) == size(coefficients);
   else
     isRight &= classes > 1 && size(vectorsOfClass) == classes &&
-               size(vectors) == count * features && size(rho) == pairs() &&
-               size(coefficients) == (classes - 1) * count &&
+               countElements({count, features}) == size(vectors) &&
+               size(rho) == pairs() &&
+               countElements({classes - 1, count}) == size(coefficients) &&
                (a.empty() || size(a) == pairs()) && a.size() == c.size();
   if (!isRight)
     b.fail("expected features [N, features], vectors_per_class with as many "
@@ -180,7 +182,19 @@ bool SvmClassifier::read() {
            " classes, " + Twine(count) + " vectors, " +
            Twine(coefficients.size()) + " coefficients and " +
            Twine(rho.size()) + " numbers of rho");
-  return isRight;
+  return isRight && fitsMemory();
+}
+
+/// Pairs of classes have weights for all vectors, and for all classes.
+bool SvmClassifier::fitsMemory() {
+  constexpr int64_t kMostWeights = 100000000;
+  auto weights = countElements({pairs(), std::max(count, classes)});
+  if (count == 0 || (weights && *weights <= kMostWeights))
+    return true;
+  b.fail(Twine(pairs()) + " pairs of classes with " + Twine(count) +
+         " vectors are more than the " + Twine(kMostWeights) +
+         " weights that are supported");
+  return false;
 }
 
 /// Each pair of classes has a product with the vectors of both.

@@ -178,17 +178,27 @@ Value weigh(NodeBuilder &b, const Vectorizer &v, Value counts) {
   return b.mul(counts, b.constantFloats(b.element(counts), width, weights));
 }
 
+/// A token that no n-gram has: the smallest such number. Of strings, it is that
+/// of those that are not known.
+int64_t unknownToken(NodeBuilder &b, const Vectorizer &v) {
+  if (b.isString(0))
+    return static_cast<int64_t>(v.words.size());
+  Ints tokens(v.tokens);
+  llvm::sort(tokens);
+  int64_t unknown = 0;
+  for (int64_t token : tokens)
+    unknown += token == unknown;
+  return unknown;
+}
+
 /// The tokens as integers; what is padding of a row, whose size the run
 /// decides, is none that is known.
 Value tokensOf(NodeBuilder &b, const Vectorizer &v) {
   Value x = b.isString(0) ? placesIn(b, b.strings(0), v.words) : b.input(0);
   if (!x || !b.graph.isBounded(x) || !isa<IntegerType>(b.element(x)))
     return x;
-  int64_t unknown = 0;
-  while (llvm::is_contained(v.tokens, unknown))
-    ++unknown;
   Value wide = b.cast(x, b.graph.raw().getI64Type());
-  return fillPadding(b, wide, b.constantInts({}, unknown));
+  return fillPadding(b, wide, b.constantInts({}, unknownToken(b, v)));
 }
 
 Results tfIdfVectorizer(NodeBuilder &b) {
