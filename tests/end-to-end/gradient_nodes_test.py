@@ -104,6 +104,13 @@ class GradientNodesTest(tool_test.ToolTest):
         ):
             self.save([relu, gradient(["x"], ["d"], **attributes)], x, ["d"])
             self.fails(self.run_tool(*command), 'node "d" (Gradient): ' + text)
+        # Each gradient of a gradient builds all of those before once more.
+        nodes = [helper.make_node("Mul", ["x", "x"], ["y0"])]
+        for i in range(24):
+            nodes.append(gradient(["x"], [f"d{i}"], xs=["x"], y=f"y{i}"))
+            nodes.append(helper.make_node("Mul", [f"d{i}", "x"], [f"y{i + 1}"]))
+        self.save(nodes, x, ["y24"])
+        self.fails(self.run_tool(*command), "these would be more than 200000 nodes")
         # What is wrong with y is said once.
         wrong = helper.make_node("Softmax", ["x"], ["y"], axis=7)
         self.save([wrong, gradient(["x"], ["d"], xs=["x"], y="y")], x, ["d"])

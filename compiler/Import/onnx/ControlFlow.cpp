@@ -77,19 +77,31 @@ bool buildTensors(NodeBuilder &b, const GraphProto &graph, ValueRange inputs,
   return true;
 }
 
-bool GraphImporter::buildIteration(NodeBuilder &b, const GraphProto &graph,
-                                   ArrayRef<Operand> inputs,
-                                   SmallVectorImpl<Operand> &outputs) {
+bool GraphImporter::countNodes(NodeBuilder &b, const GraphProto &graph,
+                               StringRef what) {
   GraphImporter *root = this;
   while (root->parent)
     root = root->parent;
-  root->unrolledNodes += 1 + graph.node_size();
-  if (root->unrolledNodes <= kMaxExpandedNodes)
-    return buildSubgraph(b, graph, inputs, outputs);
-  b.fail("loops over sequences become their iterations, and these would be "
-         "more than " +
-         Twine(kMaxExpandedNodes) + " nodes");
+  root->expandedNodes += 1 + graph.node_size();
+  if (root->expandedNodes <= kMaxExpandedNodes)
+    return true;
+  b.fail(what + ", and these would be more than " + Twine(kMaxExpandedNodes) +
+         " nodes");
   return false;
+}
+
+bool GraphImporter::buildIteration(NodeBuilder &b, const GraphProto &graph,
+                                   ArrayRef<Operand> inputs,
+                                   SmallVectorImpl<Operand> &outputs) {
+  return countNodes(b, graph, "loops over sequences become their iterations") &&
+         buildSubgraph(b, graph, inputs, outputs);
+}
+
+bool GraphImporter::buildCopy(NodeBuilder &b, const GraphProto &graph,
+                              ArrayRef<Operand> inputs,
+                              SmallVectorImpl<Operand> &outputs) {
+  return countNodes(b, graph, "nodes on the way to y are built once more") &&
+         buildSubgraph(b, graph, inputs, outputs, /*isCopy=*/true);
 }
 
 Value scalarInput(NodeBuilder &b, int i, unsigned width, StringRef what) {
@@ -147,10 +159,10 @@ Results GraphImporter::buildControlFlow(NodeBuilder &b) {
     return buildLoop(b);
   auto build = [&](const GraphProto &graph, ArrayRef<Operand> inputs,
                    SmallVectorImpl<Operand> &outputs) {
-    return b.op() == "SequenceMap"
-               ? buildIteration(b, graph, inputs, outputs)
-               : buildSubgraph(b, graph, inputs, outputs,
-                               /*isCopy=*/b.op() == "Gradient");
+    if (b.op() == "Gradient")
+      return buildCopy(b, graph, inputs, outputs);
+    return b.op() == "SequenceMap" ? buildIteration(b, graph, inputs, outputs)
+                                   : buildSubgraph(b, graph, inputs, outputs);
   };
   if (b.op() == "Gradient")
     return buildGradient(b, proto, build);

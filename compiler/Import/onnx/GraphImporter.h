@@ -84,10 +84,18 @@ private:
                      llvm::ArrayRef<Operand> inputs,
                      llvm::SmallVectorImpl<Operand> &outputs,
                      bool isCopy = false);
+  /// The same of nodes of this graph itself, for their gradients.
+  bool buildCopy(NodeBuilder &node, const ::onnx::GraphProto &graph,
+                 llvm::ArrayRef<Operand> inputs,
+                 llvm::SmallVectorImpl<Operand> &outputs);
   /// The same of one iteration of a loop that becomes all of them.
   bool buildIteration(NodeBuilder &node, const ::onnx::GraphProto &graph,
                       llvm::ArrayRef<Operand> inputs,
                       llvm::SmallVectorImpl<Operand> &outputs);
+  /// Counts the nodes of a graph that is built once more. False, with an error
+  /// that begins with `what`, if all of these are too many.
+  bool countNodes(NodeBuilder &node, const ::onnx::GraphProto &graph,
+                  llvm::StringRef what);
 
   const ::onnx::ModelProto &model;
   const ::onnx::GraphProto &proto;
@@ -95,8 +103,9 @@ private:
   const ModelFile &file;
   GraphBuilder &builder;
   GraphImporter *parent;
-  /// Of the model's graph: how many nodes unrolled loops have become.
-  uint64_t unrolledNodes = 0;
+  /// Of the model's graph: how many nodes unrolled loops, and copies for
+  /// gradients, have become.
+  uint64_t expandedNodes = 0;
   /// Whether its nodes are those of the parent, built again.
   bool isCopy = false;
   /// Whether a subgraph of the node, not the node itself, is wrong.
