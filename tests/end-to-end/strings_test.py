@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tool_test
 
+CHARACTERS = "02468ACEGIKMOQSUWYacegikmoqsuwy"  # No two are neighbours.
 WORDS = ["", "a", "Abc", "dEF.ghi", "Straße", "ÄÖü", "日本", "tab\there", "x" * 30]
 
 
@@ -42,7 +43,8 @@ class StringsTest(tool_test.ToolTest):
         self.compile("m.onnx", "m.so", *options)
         arguments = ["m.so", "--output-dir", "out"]
         for name, x in inputs.items():
-            np.save(self.folder / f"{name}.npy", x.astype(np.str_))
+            x = x if x.dtype.kind == "S" else x.astype(np.str_)
+            np.save(self.folder / f"{name}.npy", x)
             arguments += ["--input", f"{name}={name}.npy"]
         done = self.run_tool("graph-run", *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -51,12 +53,12 @@ class StringsTest(tool_test.ToolTest):
             y = np.load(self.folder / "out" / f"{name}.npy")
             if kind == TensorProto.STRING:
                 y = y.view(f"S{y.shape[-1]}")[..., 0]
-                y = np.char.decode(y, "utf-8").tolist()
+                y = np.char.decode(y, "utf-8", "surrogateescape").tolist()
             found.append(y)
         return found
 
     def test_split(self):
-        delimiters = [".", "aa", "aba", "", "ü", "ab"]
+        delimiters = [".", "aa", "aba", "", "ü", "ab", "no string has it" * 99]
         texts = [
             "a.b..c", "aaaaa", "ababaXaba", " x\ty  z \u2003w ", "aüübü", ".", "", "abab",
             "aabaabaaa",
@@ -85,7 +87,7 @@ class StringsTest(tool_test.ToolTest):
         patterns = [
             "", "a*", ".*", "(?s).*", "(?i)abc|STRASSE", "[^a-z]+", r"\w+\.\w+", "x{2,40}",
             "x{3}", "[[:alpha:]]+", r"[äöüÄÖÜ]{3}", "(?i)äöü", r"日.", r".*\bhere",
-            r".*\Bf.*", "^(Abc)$", r"\Qa\E", r"\x{65e5}\u672c".replace(r"\u672c", "本"),
+            r".*\Bf.*", "^(Abc)$", r"\Qa\E", r"\Qxx\E{29}", r"\x{65e5}\u672c".replace(r"\u672c", "本"),
             r"[\w.]+?", "(a|b)*?c?", r"[\]a]", "(?P<name>a)", r"(?i:A)bc", r"tab\there",
         ]  # fmt: skip
         nodes = [
@@ -94,7 +96,7 @@ class StringsTest(tool_test.ToolTest):
         ]
         outputs = {f"y{i}": TensorProto.BOOL for i in range(len(patterns))}
         found = self.run_model(nodes, {"x": strings(WORDS)}, outputs)
-        names = {"[[:alpha:]]": "[A-Za-z]", r"\Qa\E": "a", r"\x{65e5}": "日"}
+        names = {"[[:alpha:]]": "[A-Za-z]", r"\Qa\E": "a", r"\Qxx\E": "xx", r"\x{65e5}": "日"}
         for pattern, y in zip(patterns, found):
             for of_re2, of_python in names.items():
                 pattern = pattern.replace(of_re2, of_python)
@@ -143,6 +145,21 @@ class StringsTest(tool_test.ToolTest):
         self.assertEqual(same.tolist(), [word == "cat" for word in expected])
         self.assertEqual(shape.tolist(), [6])
         self.assertEqual(none, [""])
+
+    def test_bytes_that_are_no_characters(self):
+        """They stay, and what is beside them is changed."""
+        x = [b"\xc3A", b"\xc3\xa4", b"\xe2\x82", b"\xc1\x81", b"ab\xe9", b"\xe0\x81\x81"]
+        upper = [b"\xc3A", b"\xc3\x84", b"\xe2\x82", b"\xc1\x81", b"AB\xe9", x[5]]
+        lower = [b"\xc3a", *x[1:]]
+        nodes = [
+            helper.make_node("StringNormalizer", ["x"], [to], case_change_action=to)
+            for to in ("UPPER", "LOWER")
+        ]
+        outputs = dict.fromkeys(["UPPER", "LOWER"], TensorProto.STRING)
+        found = self.run_model(nodes, {"x": np.array(x)}, outputs)
+        for strings_found, expected in zip(found, (upper, lower)):
+            encoded = [s.encode(errors="surrogateescape") for s in strings_found]
+            self.assertEqual(encoded, expected)
 
     def test_moves(self):
         """Strings of different lengths, moved, chosen and in branches."""
@@ -294,12 +311,23 @@ class StringsTest(tool_test.ToolTest):
             r"\y": r"\y means nothing",
             "[z-a]": "a range of characters from the last to the first",
             "(.*x.{20}){9}": "no automaton of at most 4000 states",
+            "(" + "|" * 60000 + "){1000}": "no automaton of at most 4000 states",
+            "([%s]{0,1000}){19}" % CHARACTERS: "no automaton of at most 4000 states",
+            "a" * 70000: "expected a pattern of at most 65536 bytes, found 70000",
+            "ü" * 99 + ")": "a ) without a (, at byte 198 of \"" + "ü" * 50 + "…\"",
         }
         for pattern, text in wrong.items():
             self.save(
                 node("RegexFullMatch", pattern=pattern), x, {"y": TensorProto.BOOL}
             )
             self.fails(self.run_tool(*command), "attribute pattern: " + text)
+        where = helper.make_node("Where", ["c", "x", "n"], ["y"])
+        constants = {"c": np.array([True, False]), "n": np.array([0, 1])}
+        self.save([where], x, {"y": TensorProto.STRING}, constants)
+        self.fails(self.run_tool(*command), "input 2: expected strings, found ")
+        gather = helper.make_node("Gather", ["n", "x"], ["y"])
+        self.save([gather], x, {"y": TensorProto.STRING}, constants)
+        self.fails(self.run_tool(*command), "input 0: expected strings, found ")
         self.save(node("StringSplit"), x, {"y": TensorProto.INT64})
         self.fails(self.run_tool(*command), "is declared as INT64, but has strings")
         self.save(node("StringSplit"), x, {"y": TensorProto.STRING})

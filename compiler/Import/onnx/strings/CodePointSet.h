@@ -31,6 +31,8 @@ public:
   /// Adds the other cases of the letters that are in it.
   void addCases();
   CodePointSet complement() const;
+  /// Makes one range of those that meet, since a set may be read often.
+  void merge() { ranges = sorted(); }
   /// The ranges, ascending and apart from each other.
   llvm::SmallVector<CodePointRange> sorted() const;
 

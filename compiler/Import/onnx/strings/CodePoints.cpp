@@ -59,7 +59,7 @@ const Distances &distancesTo(Case to) {
 }
 
 /// The code point that begins at each byte, and how many bytes it has; 0 where
-/// none begins. All are i32.
+/// none begins, as in bytes that are no UTF-8. All are i32.
 struct CodePoints {
   Value number, size;
 };
@@ -82,6 +82,10 @@ private:
   Value lowBits(Value x, double mask) {
     return b.create<graph::AndOp>({x, number(mask)});
   }
+  /// Whether a byte may be one behind the first.
+  Value isBehind(Value byte) {
+    return b.compare(Predicate::Equal, lowBits(byte, 0xc0), number(0x80));
+  }
   /// x with six bits of a byte behind its own.
   Value append(Value x, Value byte) {
     return b.add(b.mul(x, number(64)), lowBits(byte, 63));
@@ -100,19 +104,27 @@ CodePoints Utf8::decode(Value bytes) {
   Value three = append(append(lowBits(first, 15), next[1]), next[2]);
   Value four =
       append(append(append(lowBits(first, 7), next[1]), next[2]), next[3]);
-  // What a first byte says, from the largest on.
+  // What a first byte says, from the largest on, and the smallest number that
+  // so many bytes are for.
   struct Lead {
     double from;
     Value number;
-    double size;
+    int size;
+    double least;
   };
   CodePoints points{zero, zero};
   for (const Lead &lead :
-       {Lead{0, first, 1}, Lead{0x80, zero, 0}, Lead{0xc0, two, 2},
-        Lead{0xe0, three, 3}, Lead{0xf0, four, 4}, Lead{0xf8, zero, 0}}) {
+       {Lead{0, first, 1, 0}, Lead{0x80, zero, 0, 0}, Lead{0xc0, two, 2, 0x80},
+        Lead{0xe0, three, 3, 0x800}, Lead{0xf0, four, 4, 0x10000},
+        Lead{0xf8, zero, 0, 0}}) {
     Value isThat = b.compare(Predicate::GreaterEqual, first, number(lead.from));
+    Value isRight =
+        b.compare(Predicate::GreaterEqual, lead.number, number(lead.least));
+    for (int k = 1; k < lead.size; ++k)
+      isRight = b.create<graph::AndOp>({isRight, isBehind(next[k])});
+    Value size = b.where(isRight, number(lead.size), zero);
     points.number = b.where(isThat, lead.number, points.number);
-    points.size = b.where(isThat, number(lead.size), points.size);
+    points.size = b.where(isThat, size, points.size);
   }
   return points;
 }

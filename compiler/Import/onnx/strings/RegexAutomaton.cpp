@@ -25,10 +25,11 @@ namespace tinh::onnx {
 
 namespace {
 
-/// States before they are subsets, subsets, and all elements of these: more
-/// take too long, and too much memory in the artifact.
-constexpr size_t kMostSteps = 20000, kMostStates = 4000,
-                 kMostElements = 30000000;
+/// States before they are subsets and their edges, subsets, all elements of
+/// these and all edges that are looked at: more take too long, and too much
+/// memory in the artifact.
+constexpr size_t kMostSteps = 20000, kMostEdges = 500000, kMostStates = 4000,
+                 kMostElements = 30000000, kMostVisits = 200000000;
 
 /// Where a step is there that takes no byte.
 enum class Where { Any, Begin, End, Boundary, Inside };
@@ -78,16 +79,22 @@ public:
   std::vector<SmallVector<Edge, 2>> edges;
 
 private:
+  void add(int from, const Edge &edge) {
+    edges[from].push_back(edge);
+    ++numEdges;
+  }
   void addFree(int from, int to, Where where = Where::Any) {
-    edges[from].push_back({to, true, where, 0, 0});
+    add(from, {to, true, where, 0, 0});
   }
   bool buildRepeat(const Regex &regex, int from, int to);
   void addRange(uint32_t first, uint32_t last, int from, int to);
   void addBytes(StringRef first, StringRef last, int from, int to);
+
+  size_t numEdges = 0;
 };
 
 bool Steps::build(const Regex &regex, int from, int to) {
-  if (edges.size() > kMostSteps)
+  if (edges.size() > kMostSteps || numEdges > kMostEdges)
     return false;
   switch (regex.kind) {
   case Regex::Kind::Set:
@@ -154,9 +161,8 @@ bool Steps::buildRepeat(const Regex &regex, int from, int to) {
 void Steps::addBytes(StringRef first, StringRef last, int from, int to) {
   for (size_t i = 0; i < first.size(); ++i) {
     int next = i + 1 == first.size() ? to : addState();
-    edges[from].push_back({next, false, Where::Any,
-                           static_cast<uint8_t>(first[i]),
-                           static_cast<uint8_t>(last[i])});
+    add(from, {next, false, Where::Any, static_cast<uint8_t>(first[i]),
+               static_cast<uint8_t>(last[i])});
     from = next;
   }
 }
@@ -227,6 +233,7 @@ private:
   std::map<Subset, int64_t> numbers;
   std::vector<Subset> subsets;
   size_t elements = 0; ///< Of all that were reached.
+  size_t visits = 0;   ///< Of edges.
 };
 
 void Subsets::findClasses() {
@@ -261,6 +268,7 @@ std::vector<int> Subsets::reach(const Subset &from, bool isEnd,
   while (!waiting.empty()) {
     int state = waiting.back();
     waiting.pop_back();
+    visits += steps.edges[state].size();
     for (const Edge &edge : steps.edges[state]) {
       if (!edge.isFree || isIn.test(edge.to) || !place.is(edge.where))
         continue;
@@ -288,10 +296,12 @@ int64_t Subsets::add(const Subset &subset) {
 /// The subset that a byte leads to from states.
 int64_t Subsets::next(const std::vector<int> &from, uint8_t byte) {
   BitVector isIn(steps.edges.size());
-  for (int state : from)
+  for (int state : from) {
+    visits += steps.edges[state].size();
     for (const Edge &edge : steps.edges[state])
       if (!edge.isFree && edge.first <= byte && byte <= edge.last)
         isIn.set(edge.to);
+  }
   auto all = isIn.set_bits();
   return add({std::vector<int>(all.begin(), all.end()), /*isBegin=*/false,
               looksAtWords && isWordByte(byte)});
@@ -304,7 +314,8 @@ bool Subsets::build() {
     std::vector<int> beforeWord =
         looksAtWords ? reach(subset, false, true) : beforeOther;
     for (uint8_t byte : byteOf) {
-      if (subsets.size() > kMostStates || elements > kMostElements)
+      if (subsets.size() > kMostStates || elements > kMostElements ||
+          visits > kMostVisits)
         return false;
       automaton.next.push_back(
           next(isWordByte(byte) ? beforeWord : beforeOther, byte));
@@ -329,7 +340,7 @@ std::optional<Automaton> compileRegex(StringRef pattern, std::string &error) {
       return subsets.automaton;
   }
   error = ("no automaton of at most " + Twine(kMostStates) +
-           " states matches \"" + pattern + "\"")
+           " states matches " + quotePattern(pattern))
               .str();
   return std::nullopt;
 }

@@ -28,6 +28,9 @@ using Kind = Regex::Kind;
 /// As RE2: groups within groups, and how often a part is repeated.
 constexpr int kDeepest = 200, kMostRepeats = 1000;
 
+/// The most bytes of a pattern, and of one in a message.
+constexpr size_t kLongestPattern = 1 << 16, kLongestShown = 100;
+
 class Parser {
 public:
   Parser(StringRef pattern, std::string &error)
@@ -52,7 +55,7 @@ private:
   bool parseClassItem(CodePointSet &set);
   bool parseNamedClass(CodePointSet &set);
   bool parseEscape(Regex &result);
-  bool parseQuoted(Regex &result);
+  bool parseQuoted(std::vector<Regex> &parts);
   bool readCharacter(uint32_t &character);
   bool readEscaped(uint32_t &character);
   bool readHex(uint32_t &character);
@@ -67,7 +70,7 @@ private:
 bool Parser::fail(const Twine &what) {
   if (error.empty())
     error = (what + ", at byte " + Twine(pattern.size() - rest.size()) +
-             " of \"" + pattern + "\"")
+             " of " + quotePattern(pattern))
                 .str();
   return false;
 }
@@ -75,6 +78,7 @@ bool Parser::fail(const Twine &what) {
 Regex Parser::setOf(CodePointSet set) const {
   if (flags.ignoresCase)
     set.addCases();
+  set.merge();
   return {Kind::Set, std::move(set)};
 }
 
@@ -100,8 +104,13 @@ bool Parser::parseChoice(Regex &result) {
 bool Parser::parseSequence(Regex &result) {
   result.kind = Kind::Sequence;
   while (!rest.empty() && rest.front() != '|' && rest.front() != ')') {
-    Regex &atom = result.parts.emplace_back();
-    if (!parseAtom(atom) || !parseRepeats(atom))
+    bool isQuoted = rest.consume_front("\\Q");
+    bool isRead = isQuoted ? parseQuoted(result.parts)
+                           : parseAtom(result.parts.emplace_back());
+    if (!isRead)
+      return false;
+    // What repeats is for the last character of a quote.
+    if (!result.parts.empty() && !parseRepeats(result.parts.back()))
       return false;
   }
   return true;
@@ -300,22 +309,18 @@ bool Parser::parseClass(Regex &result) {
   return true;
 }
 
-/// What stands between \Q and \E, or the end.
-bool Parser::parseQuoted(Regex &result) {
-  rest = rest.drop_front(2);
-  result.kind = Kind::Sequence;
+/// What stands between \Q and \E, or the end: a part for each character.
+bool Parser::parseQuoted(std::vector<Regex> &parts) {
   uint32_t character;
   while (!rest.empty() && !rest.consume_front("\\E")) {
     if (!readCharacter(character))
       return false;
-    result.parts.push_back(setOf({{character, character}}));
+    parts.push_back(setOf({{character, character}}));
   }
   return true;
 }
 
 bool Parser::parseEscape(Regex &result) {
-  if (rest.starts_with("\\Q"))
-    return parseQuoted(result);
   char letter = rest.size() > 1 ? rest[1] : '\0';
   if (auto named = perlClass(letter)) {
     rest = rest.drop_front(2);
@@ -401,7 +406,23 @@ bool Parser::readEscaped(uint32_t &character) {
 
 } // namespace
 
+std::string quotePattern(StringRef pattern) {
+  if (pattern.size() <= kLongestShown)
+    return ("\"" + pattern + "\"").str();
+  // No character is cut.
+  size_t size = kLongestShown;
+  while (size > 0 && (static_cast<uint8_t>(pattern[size]) & 0xc0) == 0x80)
+    --size;
+  return ("\"" + pattern.take_front(size) + "…\"").str();
+}
+
 std::optional<Regex> parseRegex(StringRef pattern, std::string &error) {
+  if (pattern.size() > kLongestPattern) {
+    error = ("expected a pattern of at most " + Twine(kLongestPattern) +
+             " bytes, found " + Twine(pattern.size()))
+                .str();
+    return std::nullopt;
+  }
   return Parser(pattern, error).parse();
 }
 

@@ -35,6 +35,9 @@ struct Regex {
   static constexpr int kUnlimited = -1;
 };
 
+/// A pattern for messages: its beginning, if it is long.
+std::string quotePattern(llvm::StringRef pattern);
+
 /// Nothing, with the reason, if the pattern is wrong, or looks at more than the
 /// characters themselves.
 std::optional<Regex> parseRegex(llvm::StringRef pattern, std::string &error);

@@ -65,9 +65,26 @@ int inputOf(NodeBuilder &b, StringRef name) {
   return -1;
 }
 
+/// Whether an input of a move is what moves. All others say where to.
+bool isMoved(StringRef op, int i) {
+  if (op == "Where")
+    return i > 0;
+  return i == 0 || op == "Concat" || (op.starts_with("Scatter") && i == 2);
+}
+
+/// Numbers beside strings would be taken for places of these.
+bool checkMoved(NodeBuilder &b) {
+  for (int i = 0; i < b.numInputs() && !b.failed(); ++i)
+    if (b.has(i))
+      isMoved(b.op(), i) ? b.strings(i) : b.input(i);
+  return !b.failed();
+}
+
 Results moveStrings(NodeBuilder &b) {
   if (b.stringAttribute("reduction", "none") != "none")
     return {b.fail("strings cannot be reduced")};
+  if (!checkMoved(b))
+    return {Value()};
   Places places = placesOfInputs(b);
   if (b.failed())
     return {Value()};

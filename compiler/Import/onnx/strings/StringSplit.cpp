@@ -125,7 +125,9 @@ void Splitter::at(const std::string &delimiter) {
   int64_t width = stringWidth(bytes);
   setParts(width / size + 1);
   Value isEnd;
-  if (size == 1) {
+  if (size > width) { // No string has it.
+    isEnd = b.broadcast(b.scalar(b.graph.raw().getI1Type(), 0), b.shape(bytes));
+  } else if (size == 1) {
     isEnd =
         b.compare(Predicate::Equal, bytes,
                   b.scalarLike(bytes, static_cast<uint8_t>(delimiter.front())));
