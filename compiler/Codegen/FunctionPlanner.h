@@ -67,10 +67,10 @@ struct PlannedStep {
   mlir::Location location;
   mlir::func::FuncOp kernel;
   llvm::SmallVector<Operand> reads, writes;
-  std::optional<int64_t> length;   ///< Of a loop.
-  bool alone = false;              ///< The same: planning::Control::alone.
+  std::optional<int64_t> length;        ///< Of a loop.
+  bool alone = false;                   ///< The same: planning::Control::alone.
   plan::CollectiveAttr collective = {}; ///< Of a start.
-  uint32_t start = 0;              ///< Of an await: its number.
+  uint32_t start = 0;                   ///< Of an await: its number.
 };
 
 /// The arenas of the problem, each in the memory of a device.

@@ -77,13 +77,12 @@ bool buildTensors(NodeBuilder &b, const GraphProto &graph, ValueRange inputs,
   return true;
 }
 
-bool GraphImporter::countNodes(NodeBuilder &b, const GraphProto &graph,
-                               StringRef what) {
-  GraphImporter *root = this;
-  while (root->parent)
-    root = root->parent;
-  root->expandedNodes += 1 + graph.node_size();
-  if (root->expandedNodes <= kMaxExpandedNodes)
+/// Counts the nodes of a graph that is built once more. False, with an error
+/// that begins with `what`, if `all` of these are too many.
+static bool countNodes(NodeBuilder &b, const GraphProto &graph, StringRef what,
+                       uint64_t &all) {
+  all += 1 + graph.node_size();
+  if (all <= kMaxExpandedNodes)
     return true;
   b.fail(what + ", and these would be more than " + Twine(kMaxExpandedNodes) +
          " nodes");
@@ -93,14 +92,16 @@ bool GraphImporter::countNodes(NodeBuilder &b, const GraphProto &graph,
 bool GraphImporter::buildIteration(NodeBuilder &b, const GraphProto &graph,
                                    ArrayRef<Operand> inputs,
                                    SmallVectorImpl<Operand> &outputs) {
-  return countNodes(b, graph, "loops over sequences become their iterations") &&
+  return countNodes(b, graph, "loops over sequences become their iterations",
+                    expandedNodes) &&
          buildSubgraph(b, graph, inputs, outputs);
 }
 
 bool GraphImporter::buildCopy(NodeBuilder &b, const GraphProto &graph,
                               ArrayRef<Operand> inputs,
                               SmallVectorImpl<Operand> &outputs) {
-  return countNodes(b, graph, "nodes on the way to y are built once more") &&
+  return countNodes(b, graph, "nodes on the way to y are built once more",
+                    expandedNodes) &&
          buildSubgraph(b, graph, inputs, outputs, /*isCopy=*/true);
 }
 

@@ -92,10 +92,6 @@ private:
   bool buildIteration(NodeBuilder &node, const ::onnx::GraphProto &graph,
                       llvm::ArrayRef<Operand> inputs,
                       llvm::SmallVectorImpl<Operand> &outputs);
-  /// Counts the nodes of a graph that is built once more. False, with an error
-  /// that begins with `what`, if all of these are too many.
-  bool countNodes(NodeBuilder &node, const ::onnx::GraphProto &graph,
-                  llvm::StringRef what);
 
   const ::onnx::ModelProto &model;
   const ::onnx::GraphProto &proto;
@@ -103,9 +99,9 @@ private:
   const ModelFile &file;
   GraphBuilder &builder;
   GraphImporter *parent;
-  /// Of the model's graph: how many nodes unrolled loops, and copies for
-  /// gradients, have become.
-  uint64_t expandedNodes = 0;
+  /// What unrolled loops and copies for gradients have become, all together.
+  uint64_t nodes = 0;
+  uint64_t &expandedNodes = parent ? parent->expandedNodes : nodes;
   /// Whether its nodes are those of the parent, built again.
   bool isCopy = false;
   /// Whether a subgraph of the node, not the node itself, is wrong.
