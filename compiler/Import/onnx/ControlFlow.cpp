@@ -79,8 +79,8 @@ bool buildTensors(NodeBuilder &b, const GraphProto &graph, ValueRange inputs,
 
 /// Counts the nodes of a graph that is built once more. False, with an error
 /// that begins with `what`, if `all` of these are too many.
-static bool countNodes(NodeBuilder &b, const GraphProto &graph, StringRef what,
-                       uint64_t &all) {
+static bool countExpanded(NodeBuilder &b, const GraphProto &graph,
+                          StringRef what, uint64_t &all) {
   all += 1 + graph.node_size();
   if (all <= kMaxExpandedNodes)
     return true;
@@ -92,16 +92,16 @@ static bool countNodes(NodeBuilder &b, const GraphProto &graph, StringRef what,
 bool GraphImporter::buildIteration(NodeBuilder &b, const GraphProto &graph,
                                    ArrayRef<Operand> inputs,
                                    SmallVectorImpl<Operand> &outputs) {
-  return countNodes(b, graph, "loops over sequences become their iterations",
-                    expandedNodes) &&
+  return countExpanded(b, graph, "loops over sequences become their iterations",
+                       expandedNodes) &&
          buildSubgraph(b, graph, inputs, outputs);
 }
 
 bool GraphImporter::buildCopy(NodeBuilder &b, const GraphProto &graph,
                               ArrayRef<Operand> inputs,
                               SmallVectorImpl<Operand> &outputs) {
-  return countNodes(b, graph, "nodes on the way to y are built once more",
-                    expandedNodes) &&
+  return countExpanded(b, graph, "nodes on the way to y are built once more",
+                       expandedNodes) &&
          buildSubgraph(b, graph, inputs, outputs, /*isCopy=*/true);
 }
 
