@@ -97,9 +97,9 @@ as does a loop whose number of iterations is not known.
 StringNormalizer leaves out strings that equal a stop word, as ONNX Runtime does (ONNX's
 reference also cuts words out of strings, and accents off letters). It changes the case of a
 letter by Unicode's simple mapping, whatever the locale, where the other case takes as many
-bytes: some fifty letters, such as the Kelvin sign, stay as they are. RegexFullMatch compiles
-RE2's expressions to an automaton of at most 4,000 states; `(?m)`, `\\p{…}` and `\\C` are
-refused.
+bytes: some fifty letters, such as the Kelvin sign, stay as they are, and so do bytes that are
+no UTF-8. RegexFullMatch compiles RE2's expressions, of 64 KiB at most, to an automaton of at
+most 4,000 states; `(?m)`, `\\p{…}` and `\\C` are refused.
 
 A sequence is known tensor by tensor, and an optional by whether it has something: what
 is done with them is done at import. As an input, a sequence `x` has the length that
