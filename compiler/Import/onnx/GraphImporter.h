@@ -102,14 +102,12 @@ private:
   /// What unrolled loops and copies for gradients have become, all together.
   uint64_t nodes = 0;
   uint64_t &expandedNodes = parent ? parent->expandedNodes : nodes;
-  /// Whether its nodes are those of the parent, built again.
-  bool isCopy = false;
+  bool isCopy = false; ///< Its nodes are those of the parent, built again.
   /// Whether a subgraph of the node, not the node itself, is wrong.
   bool failedInside = false;
   /// Whether all ops that are not supported have been listed.
   bool hasListedOps = false;
-  /// Where its nodes are built.
-  mlir::Block *block;
+  mlir::Block *block; ///< Where its nodes are built.
   llvm::StringMap<mlir::Value> values;
   /// What is no tensor of numbers.
   llvm::StringMap<Operand> others;
