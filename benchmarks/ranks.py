@@ -7,8 +7,8 @@
     ranks.py [--bin build/bin] [--work build/ranks] [--ranks 2,4] [--rounds 5]
     ranks.py --large
 
-Compiles data-parallel training steps, fits the network on the MLP by
-`mpirun graph-scale --fit`, and lets `mpirun graph-run` and `graph-scale` take turns on
+Compiles data-parallel training steps, fits the network on the MLP, by
+`mpirun graph-scale --fit` and by what its step takes, and lets `mpirun graph-run` and `graph-scale` take turns on
 the others, of which the model knows nothing but the times of their steps. One thread a
 rank; prints a table for docs/benchmarks/scaling.md: medians, and the median of the
 rounds' ratios. --large compiles the networks that are estimated there for more ranks than
@@ -121,15 +121,18 @@ def measured(options, ranks, artifact):
 
 
 def predicted(options, ranks, artifact, network):
-    """The same by graph-scale."""
-    seconds = f"--seconds={options.seconds}"
-    simulated = launch(options, ranks, "graph-scale", artifact, seconds, *network)
+    """The same by graph-scale, and how long the wire is in use."""
+    arguments = [f"--seconds={options.seconds}", f"--ranks={ranks}"]
+    arguments += [f"--{name}={value}" for name, value in network.items()]
+    simulated = launch(options, ranks, "graph-scale", artifact, *arguments)
     (row,) = (r for r in simulated["scaling"] if r["ranks"] == ranks)
-    return row["step_ms"]
+    return row["step_ms"], row["communication_ms"]
 
 
 def fit(options, ranks, artifact):
-    """graph-scale's options for the network, medians of the rounds."""
+    """graph-scale's options for the network, medians of the rounds. Beside the
+    computation collectives take longer than alone: by as much as makes the
+    step of this artifact what it is."""
     found = [
         launch(options, ranks, "graph-scale", artifact, "--fit", "--seconds=0")
         for _ in range(options.rounds)
@@ -139,13 +142,22 @@ def fit(options, ranks, artifact):
         key: statistics.median(n[key] for n in networks)
         for key in ("latency_us", "bandwidth_gb", "host_share")
     }
-    print(f"{ranks} ranks: {values}")
-    return [
-        f"--latency={values['latency_us']}",
-        f"--bandwidth={values['bandwidth_gb']}",
-        f"--host-share={values['host_share']}",
-        f"--ranks={ranks}",
-    ]
+    alone = {
+        "latency": values["latency_us"],
+        "bandwidth": values["bandwidth_gb"],
+        "host-share": values["host_share"],
+    }
+    factors = []
+    for _ in range(options.rounds):
+        step, wire = predicted(options, ranks, artifact, alone)
+        factors.append(1 + (measured(options, ranks, artifact) - step) / wire)
+    factor = statistics.median(factors)
+    print(f"{ranks} ranks: alone {alone}, beside computation {factor:.2f} times")
+    return {
+        "latency": alone["latency"] * factor,
+        "bandwidth": alone["bandwidth"] / factor,
+        "host-share": alone["host-share"],
+    }
 
 
 def parse_arguments():
@@ -175,7 +187,7 @@ def main():
             real, simulated = [], []
             for _ in range(options.rounds):
                 real.append(measured(options, ranks, artifact))
-                simulated.append(predicted(options, ranks, artifact, network))
+                simulated.append(predicted(options, ranks, artifact, network)[0])
             ratios = [s / r for s, r in zip(simulated, real, strict=True)]
             rows.append(
                 f"| {name} | {ranks} | {statistics.median(real):.2f} "
