@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/Collective.h"
 
-#include "compiler/Pipelines/ElementTypes.h"
+#include "compiler/Support/ElementTypes.h"
 #include "dialects/graph/Strides.h"
 #include "tinh/collectives.h"
 

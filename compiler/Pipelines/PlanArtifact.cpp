@@ -8,9 +8,9 @@
 #include "compiler/Pipelines/PlanArtifact.h"
 
 #include "compiler/Pipelines/Collective.h"
-#include "compiler/Pipelines/ElementTypes.h"
 #include "compiler/Pipelines/KernelFacts.h"
 #include "compiler/Pipelines/LibraryCall.h"
+#include "compiler/Support/ElementTypes.h"
 #include "compiler/Support/NodeNames.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Strides.h"

@@ -17,9 +17,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Bisection/Bisection.h"
-#include "compiler/Pipelines/ElementTypes.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
+#include "compiler/Support/ElementTypes.h"
 #include "compiler/Training/Training.h"
 #include "inputs.h"
 

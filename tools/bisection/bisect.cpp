@@ -10,7 +10,7 @@
 #include "bisect_report.h"
 #include "compiler/Bisection/Bisection.h"
 #include "compiler/Eager/Cuda/Gpu.h"
-#include "compiler/Pipelines/ElementTypes.h"
+#include "compiler/Support/ElementTypes.h"
 #include "input_source.h"
 #include "inputs.h"
 #include "model_job.h"

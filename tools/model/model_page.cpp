@@ -8,7 +8,7 @@
 #include "model_page.h"
 
 #include "compile_page.h"
-#include "compiler/Pipelines/CompileModel.h"
+#include "compiler/Driver/CompileModel.h"
 #include "function_data.h"
 #include "page.h"
 #include "version.h"

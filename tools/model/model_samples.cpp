@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "model_samples.h"
 
-#include "compiler/Pipelines/ElementTypes.h"
+#include "compiler/Support/ElementTypes.h"
 #include "dialects/graph/Graph.h"
 #include "inputs.h"
 #include "samples.h"

@@ -14,7 +14,7 @@
 #include "compiler/Eager/Function/SplitGraph.h"
 #include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Support.h"
-#include "compiler/Pipelines/ElementTypes.h"
+#include "compiler/Support/ElementTypes.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

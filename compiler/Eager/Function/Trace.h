@@ -19,7 +19,7 @@
 #include "compiler/Eager/Backend.h"
 #include "compiler/Eager/Tensor/Support.h"
 #include "compiler/Import/GraphOps.h"
-#include "compiler/Pipelines/ElementTypes.h"
+#include "compiler/Support/ElementTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -12,7 +12,7 @@
 #include "compiler/Eager/Model/ElementwiseFusion.h"
 #include "compiler/Eager/Tensor/Support.h"
 #include "compiler/Import/ExternalData.h"
-#include "compiler/Pipelines/ElementTypes.h"
+#include "compiler/Support/ElementTypes.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -13,8 +13,8 @@
 #include "tinh/compiler.h"
 
 #include "compiler/Codegen/CPU/Winograd/Transforms.h"
+#include "compiler/Driver/CompileModel.h"
 #include "compiler/Import/ExternalData.h"
-#include "compiler/Pipelines/CompileModel.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/KernelCache.h"
 #include "compiler/Pipelines/MemoryBudget.h"

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/ElementTypes.h"
+#include "compiler/Support/ElementTypes.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 

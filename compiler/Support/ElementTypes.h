@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_PIPELINES_ELEMENTTYPES_H
-#define TINH_PIPELINES_ELEMENTTYPES_H
+#ifndef TINH_SUPPORT_ELEMENTTYPES_H
+#define TINH_SUPPORT_ELEMENTTYPES_H
 
 #include "tinh/types.h"
 
@@ -19,4 +19,4 @@ mlir::Type elementType(mlir::MLIRContext *context, tinh_dtype_t dtype);
 
 } // namespace tinh
 
-#endif // TINH_PIPELINES_ELEMENTTYPES_H
+#endif // TINH_SUPPORT_ELEMENTTYPES_H

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_PIPELINES_COMPILEMODEL_H
-#define TINH_PIPELINES_COMPILEMODEL_H
+#ifndef TINH_DRIVER_COMPILEMODEL_H
+#define TINH_DRIVER_COMPILEMODEL_H
 
 #include "compiler/Pipelines/Compile.h"
 
@@ -22,4 +22,4 @@ compileModel(const CompileRequest &request,
 
 } // namespace tinh
 
-#endif // TINH_PIPELINES_COMPILEMODEL_H
+#endif // TINH_DRIVER_COMPILEMODEL_H
