@@ -16,7 +16,7 @@
 #include "compiler/Driver/CompileModel.h"
 #include "compiler/Import/ExternalData.h"
 #include "compiler/Pipelines/Diagnostics.h"
-#include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/Kernels/KernelCache.h"
 #include "compiler/Pipelines/MemoryBudget.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Training/Training.h"

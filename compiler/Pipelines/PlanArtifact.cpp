@@ -8,8 +8,8 @@
 #include "compiler/Pipelines/PlanArtifact.h"
 
 #include "compiler/Pipelines/Collective.h"
-#include "compiler/Pipelines/KernelFacts.h"
-#include "compiler/Pipelines/LibraryCall.h"
+#include "compiler/Pipelines/Kernels/KernelFacts.h"
+#include "compiler/Pipelines/Kernels/LibraryCall.h"
 #include "compiler/Support/ElementTypes.h"
 #include "compiler/Support/NodeNames.h"
 #include "dialects/graph/Graph.h"

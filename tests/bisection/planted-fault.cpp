@@ -17,7 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Bisection/Bisection.h"
-#include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/Kernels/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Support/ElementTypes.h"
 #include "compiler/Training/Training.h"

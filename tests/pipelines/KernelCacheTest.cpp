@@ -9,7 +9,7 @@
 // tests/artifact/cache_test.py tests the cache through graph-compile.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/Kernels/KernelCache.h"
 
 #include "tinh/compiler.h"
 

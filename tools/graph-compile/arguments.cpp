@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "arguments.h"
 
-#include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/Kernels/KernelCache.h"
 #include "compiler/Pipelines/MemoryBudget.h"
 #include "model_job.h"
 #include "quantize_for.h"

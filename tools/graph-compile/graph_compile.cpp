@@ -10,7 +10,7 @@
 #include "compiler/Export/Export.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InternalErrors.h"
-#include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/Kernels/KernelCache.h"
 #include "compiler/Pipelines/Registration.h"
 #include "model_page.h"
 #include "page.h"

@@ -8,7 +8,7 @@
 #include "compiler/Eager/Function/CompiledGraph.h"
 
 #include "compiler/Eager/CheckNumerics.h"
-#include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/Kernels/KernelCache.h"
 #include "compiler/Support/Files.h"
 #include "compiler/Transforms/Passes.h"
 #include "dialects/graph/Graph.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Kernels/Jit.h"
 
-#include "compiler/Pipelines/CompileKernels.h"
-#include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/Kernels/CompileKernels.h"
+#include "compiler/Pipelines/Kernels/KernelCache.h"
 #include "dialects/graph/Graph.h"
 #include "tinh/engine.h"
 #include "tinh/runtime.hpp"

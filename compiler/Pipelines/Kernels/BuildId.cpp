@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/BuildId.h"
+#include "compiler/Pipelines/Kernels/BuildId.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringRef.h"

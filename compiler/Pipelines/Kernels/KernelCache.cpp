@@ -12,9 +12,9 @@
 // llvm::pruneCache wants it, those of unfinished files too: it removes both.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/KernelCache.h"
+#include "compiler/Pipelines/Kernels/KernelCache.h"
 
-#include "compiler/Pipelines/BuildId.h"
+#include "compiler/Pipelines/Kernels/BuildId.h"
 #include "compiler/Support/Files.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_PIPELINES_LIBRARYCALL_H
-#define TINH_PIPELINES_LIBRARYCALL_H
+#ifndef TINH_PIPELINES_KERNELS_LIBRARYCALL_H
+#define TINH_PIPELINES_KERNELS_LIBRARYCALL_H
 
 #include "dialects/graph/Graph.h"
 #include "tinh/artifact.h"
@@ -18,4 +18,4 @@ tinh_library_call_t describeLibraryCall(graph::LibraryAttr library);
 
 } // namespace tinh
 
-#endif // TINH_PIPELINES_LIBRARYCALL_H
+#endif // TINH_PIPELINES_KERNELS_LIBRARYCALL_H

@@ -5,15 +5,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/CompileKernels.h"
+#include "compiler/Pipelines/Kernels/CompileKernels.h"
 
 #include "compiler/Codegen/CUDA/EmitPtx.h"
 #include "compiler/Codegen/CUDA/Strategies.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"
-#include "compiler/Pipelines/KernelCache.h"
-#include "compiler/Pipelines/KernelFacts.h"
-#include "compiler/Pipelines/KernelModules.h"
+#include "compiler/Pipelines/Kernels/KernelCache.h"
+#include "compiler/Pipelines/Kernels/KernelFacts.h"
+#include "compiler/Pipelines/Kernels/KernelModules.h"
 #include "compiler/Pipelines/PlanArtifact.h"
 #include "compiler/Support/NodeNames.h"
 #include "dialects/graph/Graph.h"

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/VerifyKernels.h"
+#include "compiler/Pipelines/Verify/VerifyKernels.h"
 
 #include "compiler/Codegen/Kernel/Forms/IndexRanges.h"
 #include "dialects/graph/Graph.h"

@@ -12,8 +12,8 @@
 // them has changed.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_PIPELINES_KERNELCACHE_H
-#define TINH_PIPELINES_KERNELCACHE_H
+#ifndef TINH_PIPELINES_KERNELS_KERNELCACHE_H
+#define TINH_PIPELINES_KERNELS_KERNELCACHE_H
 
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Codegen/CPU/Target.h"
@@ -67,4 +67,4 @@ private:
 
 } // namespace tinh
 
-#endif // TINH_PIPELINES_KERNELCACHE_H
+#endif // TINH_PIPELINES_KERNELS_KERNELCACHE_H

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/KernelModules.h"
+#include "compiler/Pipelines/Kernels/KernelModules.h"
 
 #include "compiler/Codegen/CPU/LowerToLLVM.h"
 #include "compiler/Codegen/CPU/Strategies.h"

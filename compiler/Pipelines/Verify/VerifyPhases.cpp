@@ -12,11 +12,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Devices.h"
-#include "compiler/Pipelines/KernelFacts.h"
+#include "compiler/Pipelines/Kernels/KernelFacts.h"
 #include "compiler/Pipelines/Phases.h"
 #include "compiler/Pipelines/PlanArtifact.h"
-#include "compiler/Pipelines/VerifyCpuFunctions.h"
-#include "compiler/Pipelines/VerifyKernels.h"
+#include "compiler/Pipelines/Verify/VerifyCpuFunctions.h"
+#include "compiler/Pipelines/Verify/VerifyKernels.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 #include "tinh/artifact.h"

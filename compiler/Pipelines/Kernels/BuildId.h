@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_PIPELINES_BUILDID_H
-#define TINH_PIPELINES_BUILDID_H
+#ifndef TINH_PIPELINES_KERNELS_BUILDID_H
+#define TINH_PIPELINES_KERNELS_BUILDID_H
 
 #include "llvm/Support/Error.h"
 
@@ -21,4 +21,4 @@ llvm::Expected<std::string> compilerBuildId();
 
 } // namespace tinh
 
-#endif // TINH_PIPELINES_BUILDID_H
+#endif // TINH_PIPELINES_KERNELS_BUILDID_H

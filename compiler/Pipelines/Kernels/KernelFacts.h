@@ -10,8 +10,8 @@
 // carry it, for profiles.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_PIPELINES_KERNELFACTS_H
-#define TINH_PIPELINES_KERNELFACTS_H
+#ifndef TINH_PIPELINES_KERNELS_KERNELFACTS_H
+#define TINH_PIPELINES_KERNELS_KERNELFACTS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -37,4 +37,4 @@ void keepFacts(mlir::func::FuncOp kernel, mlir::Operation *lowered);
 
 } // namespace tinh
 
-#endif // TINH_PIPELINES_KERNELFACTS_H
+#endif // TINH_PIPELINES_KERNELS_KERNELFACTS_H

@@ -10,7 +10,7 @@
 // named tensors, and so are variables.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/VerifyCpuFunctions.h"
+#include "compiler/Pipelines/Verify/VerifyCpuFunctions.h"
 
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"

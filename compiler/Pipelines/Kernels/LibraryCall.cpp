@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/LibraryCall.h"
+#include "compiler/Pipelines/Kernels/LibraryCall.h"
 
 namespace tinh {
 

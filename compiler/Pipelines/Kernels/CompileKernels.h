@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_PIPELINES_COMPILEKERNELS_H
-#define TINH_PIPELINES_COMPILEKERNELS_H
+#ifndef TINH_PIPELINES_KERNELS_COMPILEKERNELS_H
+#define TINH_PIPELINES_KERNELS_COMPILEKERNELS_H
 
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Codegen/CPU/Target.h"
@@ -40,4 +40,4 @@ mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module, unsigned jobs,
 
 } // namespace tinh
 
-#endif // TINH_PIPELINES_COMPILEKERNELS_H
+#endif // TINH_PIPELINES_KERNELS_COMPILEKERNELS_H

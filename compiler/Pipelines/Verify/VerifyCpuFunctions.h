@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_PIPELINES_VERIFYCPUFUNCTIONS_H
-#define TINH_PIPELINES_VERIFYCPUFUNCTIONS_H
+#ifndef TINH_PIPELINES_VERIFY_VERIFYCPUFUNCTIONS_H
+#define TINH_PIPELINES_VERIFY_VERIFYCPUFUNCTIONS_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -19,4 +19,4 @@ mlir::LogicalResult verifyCpuFunctions(mlir::ModuleOp module);
 
 } // namespace tinh
 
-#endif // TINH_PIPELINES_VERIFYCPUFUNCTIONS_H
+#endif // TINH_PIPELINES_VERIFY_VERIFYCPUFUNCTIONS_H

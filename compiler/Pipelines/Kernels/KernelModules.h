@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_PIPELINES_KERNELMODULES_H
-#define TINH_PIPELINES_KERNELMODULES_H
+#ifndef TINH_PIPELINES_KERNELS_KERNELMODULES_H
+#define TINH_PIPELINES_KERNELS_KERNELMODULES_H
 
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Codegen/CPU/Target.h"
@@ -79,4 +79,4 @@ private:
 
 } // namespace tinh
 
-#endif // TINH_PIPELINES_KERNELMODULES_H
+#endif // TINH_PIPELINES_KERNELS_KERNELMODULES_H

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_PIPELINES_VERIFYKERNELS_H
-#define TINH_PIPELINES_VERIFYKERNELS_H
+#ifndef TINH_PIPELINES_VERIFY_VERIFYKERNELS_H
+#define TINH_PIPELINES_VERIFY_VERIFYKERNELS_H
 
 #include "compiler/Pipelines/Phases.h"
 
@@ -20,4 +20,4 @@ llvm::LogicalResult verifyKernelFunctions(mlir::ModuleOp module, Phase phase);
 
 } // namespace tinh
 
-#endif // TINH_PIPELINES_VERIFYKERNELS_H
+#endif // TINH_PIPELINES_VERIFY_VERIFYKERNELS_H

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/KernelFacts.h"
+#include "compiler/Pipelines/Kernels/KernelFacts.h"
 
 #include "compiler/Codegen/Kernel/Work.h"
 #include "dialects/graph/Graph.h"
