@@ -17,17 +17,23 @@ using namespace tinh::test;
 
 namespace {
 
+// Of TensorProto.DataType.
+constexpr int kF32 = 1, kI8 = 3, kI64 = 7;
+
 class ImportOnnxOpErrors : public ImportTest {
 protected:
-  /// The message for a node `n` with inputs x0, x1 … of f32 and the output y.
+  /// The message for a node `n` with inputs x0, x1 … of `types`, or f32, and
+  /// the output y.
   std::string messageOf(const std::string &op,
                         std::vector<std::initializer_list<int64_t>> shapes,
-                        const std::string &attributes = "") {
+                        const std::string &attributes = "",
+                        std::vector<int> types = {}) {
+    types.resize(shapes.size(), kF32);
     std::string text = "output { name: \"y\" }\n";
     std::string node = "node { name: \"n\" op_type: \"" + op + "\" ";
     for (size_t i = 0; i < shapes.size(); ++i) {
       std::string name = "x" + std::to_string(i);
-      text += tensorInfo("input", name, shapes[i]);
+      text += tensorInfo("input", name, shapes[i], types[i]);
       node += "input: \"" + name + "\" ";
     }
     text += node + " output: \"y\" " + attributes + " }";
@@ -105,14 +111,15 @@ TEST_F(ImportOnnxOpErrors, CausalConvWithState) {
 }
 
 TEST_F(ImportOnnxOpErrors, Regions) {
-  EXPECT_EQ(messageOf("RoiAlign", {{1, 2, 5, 5}, {3, 4}, {3}}),
+  EXPECT_EQ(messageOf("RoiAlign", {{1, 2, 5, 5}, {3, 4}, {3}}, "",
+                      {kF32, kF32, kI64}),
             "sampling_ratio 0 lets the number of samples depend on the size "
             "of each region; export the model with a fixed one, such as 2");
   EXPECT_EQ(messageOf("RoiAlign", {{1, 2, 5, 5}, {3, 5}, {3}},
-                      intAttribute("sampling_ratio", 2)),
+                      intAttribute("sampling_ratio", 2), {kF32, kF32, kI64}),
             "expected an image [N, C, H, W] with regions [R, 4] and the "
             "number of the image of each, [R], found 1x2x5x5xf32, 3x5xf32 and "
-            "3xf32");
+            "3xi64");
   EXPECT_EQ(
       messageOf("DeformConv", {{1, 2, 5, 5}, {4, 2, 3, 3}, {1, 18, 5, 5}}),
       "expected offsets of the shape [1, 18, 3, 3], found "
@@ -158,28 +165,29 @@ TEST_F(ImportOnnxOpErrors, Recurrent) {
 TEST_F(ImportOnnxOpErrors, Scatter) {
   EXPECT_EQ(messageOf("ScatterElements", {{2, 3}, {2, 4}, {2, 4}},
                       "attribute { name: \"reduction\" type: STRING "
-                      "s: \"average\" }"),
+                      "s: \"average\" }",
+                      {kF32, kI64}),
             "attribute reduction: unknown value \"average\"");
   EXPECT_EQ(messageOf("ScatterElements", {{2, 3}, {2, 4}, {2, 4}},
-                      "attribute { name: \"axis\" type: INT i: 2 }"),
+                      "attribute { name: \"axis\" type: INT i: 2 }",
+                      {kF32, kI64}),
             "axis 2 is outside a tensor of rank 2");
 }
 
 TEST_F(ImportOnnxOpErrors, Losses) {
-  EXPECT_EQ(messageOf("NegativeLogLikelihoodLoss", {{2, 5, 3}, {2, 4}}),
+  EXPECT_EQ(messageOf("NegativeLogLikelihoodLoss", {{2, 5, 3}, {2, 4}}, "",
+                      {kF32, kI64}),
             "expected scores [N, C, …] and targets [N, …], found 2x5x3xf32 "
-            "and 2x4xf32");
-  EXPECT_EQ(messageOf("SoftmaxCrossEntropyLoss", {{2}, {2}}),
+            "and 2x4xi64");
+  EXPECT_EQ(messageOf("SoftmaxCrossEntropyLoss", {{2}, {2}}, "", {kF32, kI64}),
             "expected scores of rank 2 or more, found 2xf32");
 }
 
 TEST_F(ImportOnnxOpErrors, Quantization) {
-  EXPECT_EQ(messageOf("DequantizeLinear", {{2, 3}, {4}}),
-            "the parameters 4xf32 do not fit axis 1 of 2x3xf32");
-  EXPECT_EQ(
-      messageOf("QuantizeLinear", {{2, 3}, {}, {}}),
-      "expected integers of 8 or 16 bits, or floats of 8 or 4, as quantised "
-      "elements, found f32");
+  EXPECT_EQ(messageOf("DequantizeLinear", {{2, 3}, {4}}, "", {kI8}),
+            "the parameters 4xf32 do not fit axis 1 of 2x3xi8");
+  expectContains(messageOf("QuantizeLinear", {{2, 3}, {}, {}}),
+                 "input 2 (\"x2\"): expected elements of FLOAT4E2M1, ");
 }
 
 /// The message for a MatMulNBits of [1, 64] and weights [4, 2, 16], with these
@@ -245,7 +253,13 @@ TEST_F(ImportOnnxOpErrors, Sampling) {
 TEST_F(ImportOnnxOpErrors, QuantisedProductsOfFloats) {
   expectContains(
       messageOf("QLinearMatMul", {{2, 2}, {}, {}, {2, 2}, {}, {}, {}, {}}),
-      "'graph.dequantize' op operand #0 must be ");
+      "input 0 (\"x0\"): expected elements of ");
+}
+
+TEST_F(ImportOnnxOpErrors, SuppressionByIntegers) {
+  EXPECT_EQ(messageOf("NonMaxSuppression", {{1, 6, 4}, {1, 1, 6}, {1}}, "",
+                      {kF32, kI64, kI64}),
+            "input 1 (\"x1\"): expected elements of FLOAT, found INT64");
 }
 
 TEST_F(ImportOnnxOpErrors, SampledByIntegers) {
@@ -256,7 +270,9 @@ TEST_F(ImportOnnxOpErrors, SampledByIntegers) {
                 "\"GridSample\" input: \"x\" input: \"g\" output: \"y\" " +
                 stringAttribute("mode", "nearest") + "}",
             20));
-  expectContains(message, "error: node \"n\" (GridSample): 'graph.round' op");
+  expectContains(message, "error: node \"n\" (GridSample): input 1 (\"g\"): "
+                          "expected elements of BFLOAT16, DOUBLE, FLOAT, "
+                          "FLOAT16, found INT64");
 }
 
 TEST_F(ImportOnnxOpErrors, Pooling) {
@@ -264,8 +280,9 @@ TEST_F(ImportOnnxOpErrors, Pooling) {
                        "ints: 2 ints: 2 } ";
   EXPECT_EQ(messageOf("LpPool", {{1, 1, 4, 4}}, kernel + intAttribute("p", 0)),
             "attribute p: expected 1 or more");
-  EXPECT_EQ(messageOf("MaxUnpool", {{1, 1, 2, 2}, {1, 1, 2, 3}}, kernel),
-            "the maxima 1x1x2x2xf32 with the indices 1x1x2x3xf32 cannot stem "
+  EXPECT_EQ(messageOf("MaxUnpool", {{1, 1, 2, 2}, {1, 1, 2, 3}}, kernel,
+                      {kF32, kI64}),
+            "the maxima 1x1x2x2xf32 with the indices 1x1x2x3xi64 cannot stem "
             "from [1, 1, 3, 3]");
 }
 
@@ -315,25 +332,28 @@ TEST_F(ImportOnnxOpErrors, TfIdfVectorizer) {
   };
   EXPECT_EQ(messageOf("TfIdfVectorizer", {{4}},
                       "attribute { name: \"pool_strings\" type: STRINGS "
-                      "strings: \"a\" } "),
+                      "strings: \"a\" } ",
+                      {kI64}),
             "pool_strings are tokens of an input of strings, and this one has "
             "numbers, whose tokens are pool_int64s");
   EXPECT_EQ(messageOf("TfIdfVectorizer", {{4}},
                       ints("pool_int64s", {1, 2, 3}) +
                           ints("ngram_counts", {0, 2}) +
-                          ints("ngram_indexes", {0, 1, 2})),
+                          ints("ngram_indexes", {0, 1, 2}),
+                      {kI64}),
             "attribute ngram_counts: expected the places in pool_int64s where "
             "n-grams of 1, 2 … tokens begin, found [0, 2] and 3 tokens");
   EXPECT_EQ(messageOf("TfIdfVectorizer", {{4}},
                       ints("pool_int64s", {1, 2}) + ints("ngram_counts", {0}) +
-                          ints("ngram_indexes", {0})),
+                          ints("ngram_indexes", {0}),
+                      {kI64}),
             "attribute ngram_indexes: expected 2 columns, one for each n-gram, "
             "found 1");
 }
 
 TEST_F(ImportOnnxOpErrors, Selection) {
-  EXPECT_EQ(messageOf("ReverseSequence", {{4, 2}, {3}}),
-            "expected a length for each of 2 sequences, found 3xf32");
+  EXPECT_EQ(messageOf("ReverseSequence", {{4, 2}, {3}}, "", {kF32, kI64}),
+            "expected a length for each of 2 sequences, found 3xi64");
   auto topK = [&](int64_t count, int64_t extent) {
     return importOnnx(model(
         "output { name: \"y\" } initializer { name: \"k\" data_type: 7 "

@@ -357,7 +357,7 @@ bool GraphImporter::buildNode(const Node &node) {
     results = buildControlFlow(nodeBuilder);
   } else {
     std::optional<OpEntry> entry = findEntry(node);
-    if (!checkInputs(nodeBuilder, *entry))
+    if (!checkInputs(nodeBuilder, *entry) || !checkTypes(node))
       return false;
     std::string unknown = isMove(*entry) ? "" : findUnknownSize(nodeBuilder);
     if (!unknown.empty())
@@ -371,8 +371,6 @@ bool GraphImporter::buildNode(const Node &node) {
       return false; // As was said of the subgraph.
     return fail(node, reason.empty() ? std::string(error) : reason);
   }
-  if (!hasSubgraphs(node) && !checkTypes(node))
-    return false;
   return defineResults(nodeBuilder, results);
 }
 
@@ -390,8 +388,8 @@ std::optional<OpEntry> GraphImporter::findEntry(const Node &node) const {
   return entry ? std::optional<OpEntry>(*entry) : std::nullopt;
 }
 
-/// That the inputs have types that ONNX allows, after all that the op says
-/// itself: it may have built something of others.
+/// That the inputs have types that ONNX allows, before anything is built of
+/// them.
 bool GraphImporter::checkTypes(const Node &node) {
   for (const auto &[i, name] : llvm::enumerate(node.proto->input())) {
     int type = name.empty() ? 0 : knownType(name);
