@@ -233,4 +233,53 @@ Value GraphOps::perChannel(Value vector, int64_t rank) {
   return reshape(vector, to);
 }
 
+/// The arguments of a scan's region, which they are made for.
+static ScanArguments addArguments(Block *block, ValueRange initial,
+                                  ValueRange xs, Location loc) {
+  ScanArguments arguments{
+      block->addArgument(graph::countType(loc.getContext()), loc)};
+  for (Value value : initial)
+    arguments.carried.push_back(block->addArgument(value.getType(), loc));
+  for (Value x : xs)
+    arguments.rows.push_back(
+        block->addArgument(graph::rowType(x.getType()), loc));
+  return arguments;
+}
+
+ScanResults
+GraphOps::scan(const ScanLength &length, ValueRange initial, ValueRange xs,
+               llvm::function_ref<ScanResults(const ScanArguments &)> body) {
+  ScanResults results;
+  results.carried.resize(initial.size());
+  if (hasFailed)
+    return results;
+  OpBuilder &builder = graph.raw();
+  Location loc = graph.location();
+  Region region;
+  ScanResults made;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block *block = builder.createBlock(&region);
+    made = body(addArguments(block, initial, xs, loc));
+    if (hasFailed)
+      return results;
+    SmallVector<Value> yielded;
+    if (made.condition)
+      yielded.push_back(made.condition);
+    llvm::append_range(yielded, made.carried);
+    llvm::append_range(yielded, made.rows);
+    graph::YieldOp::create(builder, loc, yielded);
+  }
+  SmallVector<Type> types(initial.getTypes());
+  for (Value row : made.rows)
+    types.push_back(graph::stackedType(row.getType(), length.length));
+  auto scan =
+      graph::ScanOp::create(builder, loc, types, length.length,
+                            length.tripCount, length.condition, initial, xs);
+  scan.getBody().takeBody(region);
+  results.carried.assign(scan.getFinals().begin(), scan.getFinals().end());
+  results.rows.assign(scan.getStacked().begin(), scan.getStacked().end());
+  return results;
+}
+
 } // namespace tinh

@@ -20,6 +20,27 @@ namespace tinh {
 using Attributes = llvm::ArrayRef<mlir::NamedAttribute>;
 using Ints = llvm::SmallVector<int64_t>;
 
+/// How often a scan runs: `length` times, or less with the operands of
+/// graph.scan of these names.
+struct ScanLength {
+  int64_t length = 0;
+  mlir::Value tripCount = {};
+  mlir::Value condition = {};
+};
+
+/// What an iteration of a scan has, and what it makes: of a scan with a
+/// condition, whether the next one runs.
+struct ScanArguments {
+  mlir::Value index;
+  llvm::SmallVector<mlir::Value> carried = {};
+  llvm::SmallVector<mlir::Value> rows = {};
+};
+struct ScanResults {
+  llvm::SmallVector<mlir::Value> carried = {};
+  llvm::SmallVector<mlir::Value> rows = {};
+  mlir::Value condition = {};
+};
+
 class GraphOps {
 public:
   explicit GraphOps(GraphBuilder &graph) : graph(graph) {}
@@ -142,6 +163,12 @@ public:
   mlir::Value where(mlir::Value condition, mlir::Value a, mlir::Value b) {
     return create<graph::WhereOp>({condition, a, b});
   }
+  /// A loop over the rows of `xs`, whose iterations `body` builds: the last
+  /// values carried, and all rows made, stacked. After a failure the former are
+  /// null, and there are no rows.
+  ScanResults scan(const ScanLength &length, mlir::ValueRange initial,
+                   mlir::ValueRange xs,
+                   llvm::function_ref<ScanResults(const ScanArguments &)> body);
 
 protected:
   mlir::Value check(mlir::Value value) {

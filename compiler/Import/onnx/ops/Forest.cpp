@@ -149,22 +149,11 @@ Value ForestBuilder::leaves() {
     modes = integers([](const TreeNode &node) { return node.mode; });
   if (hasMissing)
     missing = b.cast(b.constantInts(count, goOn), b.graph.raw().getI1Type());
-  OpBuilder &raw = b.graph.raw();
-  Location loc = b.graph.location();
-  Region body;
-  {
-    OpBuilder::InsertionGuard guard(raw);
-    Block *block = raw.createBlock(&body);
-    block->addArgument(graph::countType(raw.getContext()), loc);
-    Value after = step(block->addArgument(at.getType(), loc));
-    if (b.failed())
-      return {};
-    graph::YieldOp::create(raw, loc, after);
-  }
-  auto scan = graph::ScanOp::create(raw, loc, TypeRange{at.getType()}, *depth,
-                                    Value(), Value(), at, ValueRange());
-  scan.getBody().takeBody(body);
-  return scan.getFinals().front();
+  ScanResults scan =
+      b.scan({*depth}, at, {}, [&](const ScanArguments &arguments) {
+        return ScanResults{{step(arguments.carried[0])}};
+      });
+  return scan.carried[0];
 }
 
 /// What the leaves have for each target, [N, trees, targets], or `missing`.

@@ -55,31 +55,18 @@ Elimination eliminate(NodeBuilder &b, const Elimination &before) {
 /// As a loop, for matrices that are large: what is left is filled with zeros,
 /// which are never chosen before the rest is gone.
 Value eliminateInLoop(NodeBuilder &b, const Elimination &start, int64_t n) {
-  OpBuilder &raw = b.graph.raw();
-  Location loc = b.graph.location();
-  Region body;
-  SmallVector<Value> initial = {start.matrices, start.determinants};
-  {
-    OpBuilder::InsertionGuard guard(raw);
-    Block *block = raw.createBlock(&body);
-    block->addArgument(graph::countType(raw.getContext()), loc);
-    Value matrices = block->addArgument(initial[0].getType(), loc);
-    Value determinants = block->addArgument(initial[1].getType(), loc);
-    Elimination next = eliminate(b, {matrices, determinants});
+  auto step = [&](const ScanArguments &arguments) -> ScanResults {
+    Elimination next =
+        eliminate(b, {arguments.carried[0], arguments.carried[1]});
     auto mode =
         graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
     Value whole = b.create<graph::PadOp>(
         {next.matrices, b.scalarLike(next.matrices, 0)},
         {b.attr("low", ArrayRef<int64_t>{0, 0, 0}),
          b.attr("high", ArrayRef<int64_t>{0, 1, 1}), b.attr("mode", mode)});
-    if (b.failed())
-      return {};
-    graph::YieldOp::create(raw, loc, ValueRange{whole, next.determinants});
-  }
-  auto scan = graph::ScanOp::create(raw, loc, ValueRange(initial).getTypes(), n,
-                                    Value(), Value(), initial, ValueRange());
-  scan.getBody().takeBody(body);
-  return scan.getFinals().back();
+    return {{whole, next.determinants}};
+  };
+  return b.scan({n}, {start.matrices, start.determinants}, {}, step).carried[1];
 }
 
 Results determinant(NodeBuilder &b) {

@@ -40,7 +40,7 @@ struct Direction {
 };
 
 /// The hidden state and, of LSTM, the cell's, [batch, hidden].
-using State = SmallVector<Value, 2>;
+using State = SmallVector<Value>;
 
 struct Layer {
   NodeBuilder &b;
@@ -305,9 +305,9 @@ State startOf(Layer &layer, int64_t index, bool batchFirst) {
 }
 
 /// A step on `projected` [batch, gates · hidden] at `time`, which counts from
-/// 0; the output, then the next state.
-SmallVector<Value> runStep(Layer &layer, const Direction &d, Value projected,
-                           const State &state, Value lengths, Value time) {
+/// 0.
+ScanResults runStep(Layer &layer, const Direction &d, Value projected,
+                    const State &state, Value lengths, Value time) {
   NodeBuilder &b = layer.b;
   State next = layer.step(layer, d, projected, state);
   Value output = next[0];
@@ -318,8 +318,7 @@ SmallVector<Value> runStep(Layer &layer, const Direction &d, Value projected,
       after = b.where(isInside, after, before);
     output = b.where(isInside, output, b.scalarLike(output, 0));
   }
-  next.insert(next.begin(), output);
-  return next;
+  return {next, {output}};
 }
 
 /// Runs a direction; the outputs [length, batch, hidden] in the order of time,
@@ -333,36 +332,21 @@ Value runDirection(Layer &layer, int64_t index, State &state) {
   Value rows = d.isReverse ? b.reverseRows(d.projected) : d.projected;
   if (b.failed())
     return {};
-  OpBuilder &raw = b.graph.raw();
-  Location loc = b.graph.location();
-  Region body;
-  {
-    OpBuilder::InsertionGuard guard(raw);
-    Block *block = raw.createBlock(&body);
-    Value time = block->addArgument(graph::countType(raw.getContext()), loc);
-    State before;
-    for (Value value : state)
-      before.push_back(block->addArgument(value.getType(), loc));
-    Value projected = block->addArgument(graph::rowType(rows.getType()), loc);
+  auto step = [&](const ScanArguments &arguments) -> ScanResults {
+    Value time = arguments.index;
     if (lengths && d.isReverse)
       time = b.sub(b.scalarLike(time, static_cast<double>(layer.length - 1)),
                    time);
     if (lengths)
       time = b.cast(time, b.element(lengths));
-    SmallVector<Value> made =
-        runStep(layer, d, projected, before, lengths, time);
-    if (b.failed())
-      return {};
-    std::rotate(made.begin(), made.begin() + 1, made.end());
-    graph::YieldOp::create(raw, loc, made);
-  }
-  SmallVector<Type> types(ValueRange(state).getTypes());
-  types.push_back(graph::stackedType(state[0].getType(), layer.length));
-  auto scan = graph::ScanOp::create(raw, loc, types, layer.length, Value(),
-                                    Value(), state, rows);
-  scan.getBody().takeBody(body);
-  state.assign(scan.getFinals().begin(), scan.getFinals().end());
-  Value outputs = scan.getStacked().front();
+    return runStep(layer, d, arguments.rows[0], arguments.carried, lengths,
+                   time);
+  };
+  ScanResults scan = b.scan({layer.length}, state, rows, step);
+  if (b.failed())
+    return {};
+  state = scan.carried;
+  Value outputs = scan.rows[0];
   return d.isReverse ? b.reverseRows(outputs) : outputs;
 }
 

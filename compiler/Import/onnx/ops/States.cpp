@@ -149,24 +149,14 @@ bool LinearAttention::readOperands() {
 /// Carries the state along the steps; their outputs, [length, batch, heads,
 /// group, valueWidth].
 Value LinearAttention::run() {
-  OpBuilder &raw = b.graph.raw();
-  Location loc = b.graph.location();
   SmallVector<Value> scanned = {query, key, value};
   if (isGated)
     scanned.push_back(decay);
   if (isDelta)
     scanned.push_back(beta);
-  Region body;
-  Value output;
-  {
-    OpBuilder::InsertionGuard guard(raw);
-    Block *block = raw.createBlock(&body);
-    block->addArgument(graph::countType(raw.getContext()), loc);
-    Value next = block->addArgument(state.getType(), loc);
-    SmallVector<Value> row;
-    for (Value x : scanned)
-      row.push_back(block->addArgument(graph::rowType(x.getType()), loc));
-    Value update = row[2];
+  auto step = [&](const ScanArguments &arguments) -> ScanResults {
+    const auto &row = arguments.rows;
+    Value next = arguments.carried[0], update = row[2];
     if (isGated)
       next = b.mul(next, row[3]);
     if (isDelta) {
@@ -174,18 +164,11 @@ Value LinearAttention::run() {
       update = b.mul(row.back(), b.sub(update, stored));
     }
     next = b.add(next, b.mul(row[1], update));
-    output = b.matmul(row[0], next);
-    if (b.failed())
-      return {};
-    graph::YieldOp::create(raw, loc, ValueRange{next, output});
-  }
-  Type stacked = graph::stackedType(output.getType(), length);
-  auto scan =
-      graph::ScanOp::create(raw, loc, TypeRange{state.getType(), stacked},
-                            length, Value(), Value(), state, scanned);
-  scan.getBody().takeBody(body);
-  state = scan.getFinals().front();
-  return scan.getStacked().front();
+    return {{next}, {b.matmul(row[0], next)}};
+  };
+  ScanResults scan = b.scan({length}, state, scanned, step);
+  state = scan.carried[0];
+  return b.failed() ? Value() : scan.rows[0];
 }
 
 /// A state for each head, the sum of the products of keys and values, that

@@ -298,30 +298,16 @@ Value SvmClassifier::probabilities(Value scores) {
   Value p = b.broadcast(b.scalarLike(q, 1.0 / static_cast<double>(classes)),
                         {rows, classes});
   Value isDone = b.broadcast(b.scalar(b.graph.raw().getI1Type(), 0), {rows, 1});
-  if (b.failed())
-    return {};
-  OpBuilder &raw = b.graph.raw();
-  Location loc = b.graph.location();
-  Region body;
-  {
-    OpBuilder::InsertionGuard guard(raw);
-    Block *block = raw.createBlock(&body);
-    block->addArgument(graph::countType(raw.getContext()), loc);
-    Value before = block->addArgument(p.getType(), loc);
-    Value done = block->addArgument(isDone.getType(), loc);
-    Value after = improve(before, q, done);
+  auto step = [&](const ScanArguments &arguments) -> ScanResults {
+    Value done = arguments.carried[1];
+    Value after = improve(arguments.carried[0], q, done);
     Value goesOn = b.create<graph::NotOp>(
         {b.reduce(graph::ReduceKind::Min, done, {0, 1}, /*keepdims=*/false)});
-    if (b.failed())
-      return {};
-    graph::YieldOp::create(raw, loc, ValueRange{goesOn, after, done});
-  }
-  auto scan = graph::ScanOp::create(
-      raw, loc, TypeRange{p.getType(), isDone.getType()},
-      std::max<int64_t>(100, classes), Value(), b.scalar(raw.getI1Type(), 1),
-      ValueRange{p, isDone}, ValueRange());
-  scan.getBody().takeBody(body);
-  return scan.getOutputs().front();
+    return {{after, done}, {}, goesOn};
+  };
+  ScanLength length{std::max<int64_t>(100, classes), Value(),
+                    b.scalar(b.graph.raw().getI1Type(), 1)};
+  return b.scan(length, {p, isDone}, {}, step).carried[0];
 }
 
 Results SvmClassifier::run() {

@@ -38,7 +38,7 @@ private:
   void readCorners();
   Value overlaps(Value index);
   Value scan();
-  void buildBody(Block *block);
+  ScanResults takeBoxes(Value left);
   Value select(Value taken);
 
   NodeBuilder &b;
@@ -138,9 +138,9 @@ Value Suppression::overlaps(Value index) {
       {b.compare(Predicate::Greater, common, zero), isAbove});
 }
 
-/// One box of each batch and class, if one is left.
-void Suppression::buildBody(Block *block) {
-  Value left = block->getArgument(1);
+/// One box of each batch and class, if one is left, goes from those that are
+/// `left`.
+ScanResults Suppression::takeBoxes(Value left) {
   Value lowest = b.scalarLike(scores, -std::numeric_limits<double>::infinity());
   Value index = b.create<graph::ArgmaxOp>(
       {b.where(left, filledScores, lowest)},
@@ -150,30 +150,23 @@ void Suppression::buildBody(Block *block) {
   Value goes = b.create<graph::OrOp>({isIndex, overlaps(index)});
   Value next = b.create<graph::AndOp>({left, b.create<graph::NotOp>({goes})});
   Value goesOn = b.reduce(Kind::Max, next, {0, 1, 2}, /*keepdims=*/false);
-  if (b.failed())
-    return;
   // A box for each batch and class, and -1 where none is left.
   Value taken =
       b.where(isTaken, index, b.scalar(b.graph.raw().getI64Type(), -1));
   taken = b.reshape(taken, {batches, classes});
-  if (!b.failed())
-    graph::YieldOp::create(
-        b.graph.raw(), b.graph.location(),
-        ValueRange{goesOn, next, b.add(taken, b.scalarLike(taken, 1))});
+  return {{next}, {b.add(taken, b.scalarLike(taken, 1))}, goesOn};
 }
 
 /// What each iteration takes, [iterations, B, C], by number from 1 on; 0 is
 /// none, as in the rows of iterations that do not run.
 Value Suppression::scan() {
-  OpBuilder &raw = b.graph.raw();
-  Location loc = b.graph.location();
   Value left = fillPadding(
       b,
       b.has(4)
           ? b.compare(Predicate::Greater, scores,
                       b.cast(scalar(4, "score_threshold"), b.element(scores)))
           : b.compare(Predicate::Equal, scores, scores),
-      b.scalar(raw.getI1Type(), 0));
+      b.scalar(b.graph.raw().getI1Type(), 0));
   Value begins = b.reduce(Kind::Max, left, {0, 1, 2}, /*keepdims=*/false);
   // Boxes that are not left are behind those of the least score.
   auto element = cast<FloatType>(b.element(scores));
@@ -181,25 +174,11 @@ Value Suppression::scan() {
       -APFloat::getLargest(element.getFloatSemantics()).convertToDouble();
   filledScores = b.max(fillPadding(b, scores, b.scalarLike(scores, 0)),
                        b.scalarLike(scores, least));
-  if (b.failed())
-    return {};
-  Region body;
-  {
-    OpBuilder::InsertionGuard guard(raw);
-    Block *block = raw.createBlock(&body);
-    block->addArgument(graph::countType(raw.getContext()), loc);
-    block->addArgument(left.getType(), loc);
-    buildBody(block);
-  }
-  if (b.failed())
-    return {};
-  auto taken =
-      RankedTensorType::get({mostTaken, batches, classes}, raw.getI64Type());
-  auto scan =
-      graph::ScanOp::create(raw, loc, TypeRange{left.getType(), taken},
-                            mostTaken, tripCount, begins, left, ValueRange());
-  scan.getBody().takeBody(body);
-  return scan.getOutputs()[1];
+  ScanResults scan = b.scan({mostTaken, tripCount, begins}, left, {},
+                            [&](const ScanArguments &arguments) {
+                              return takeBoxes(arguments.carried[0]);
+                            });
+  return b.failed() ? Value() : scan.rows[0];
 }
 
 /// [batch, class, box] of all that is taken.

@@ -99,30 +99,18 @@ Value scanBytes(GraphOps &b, const Automaton &automaton, Value bytes,
                             stringShape(bytes));
   if (b.failed())
     return {};
-  OpBuilder &raw = b.graph.raw();
-  Location loc = b.graph.location();
-  Region body;
-  {
-    OpBuilder::InsertionGuard guard(raw);
-    Block *block = raw.createBlock(&body);
-    block->addArgument(graph::countType(raw.getContext()), loc);
-    Value state = block->addArgument(start.getType(), loc);
-    Value byte = block->addArgument(graph::rowType(classes.getType()), loc);
-    Value after = b.gather(next, b.add(b.mul(state, width), byte), 0);
-    if (b.failed())
-      return {};
-    SmallVector<Value> yielded{after};
+  auto step = [&](const ScanArguments &arguments) -> ScanResults {
+    Value state = arguments.carried[0];
+    Value after =
+        b.gather(next, b.add(b.mul(state, width), arguments.rows[0]), 0);
     if (traced)
-      yielded.push_back(after);
-    graph::YieldOp::create(raw, loc, yielded);
-  }
-  SmallVector<Type> types{start.getType()};
-  if (traced)
-    types.push_back(graph::stackedType(start.getType(), stringWidth(bytes)));
-  auto op = graph::ScanOp::create(raw, loc, types, stringWidth(bytes), Value(),
-                                  Value(), start, classes);
-  op.getBody().takeBody(body);
-  return op.getOutputs().back();
+      return {{after}, {after}};
+    return {{after}};
+  };
+  ScanResults scan = b.scan({stringWidth(bytes)}, start, classes, step);
+  if (b.failed())
+    return {};
+  return traced ? scan.rows[0] : scan.carried[0];
 }
 
 } // namespace
