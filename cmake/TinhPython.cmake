@@ -10,9 +10,9 @@ get_property(compiler_libraries GLOBAL PROPERTY TINH_COMPILER_LIBRARIES)
 set(tools tinh_graph_compare tinh_graph_compile tinh_graph_prune
   tinh_graph_quantize tinh_graph_reduce tinh_graph_run tinh_graph_scale)
 set(archives tinh_model_samples tinh_other_engine tinh_quantize_for
-  tinh_tools_bisection tinh_tools_common tinh_tools_data tinh_tools_page
-  tinh_tools_report tinh_tools_samples tinh_tools_schedule tinh_tools_terminal
-  tinh_tools_training)
+  tinh_tools_bisection tinh_tools_command_line tinh_tools_common tinh_tools_data
+  tinh_tools_page tinh_tools_ranks tinh_tools_report tinh_tools_samples
+  tinh_tools_scaling tinh_tools_schedule tinh_tools_terminal tinh_tools_training)
 add_custom_target(python-objects
   DEPENDS tinh_runtime_core tinh_runtime_cuda ${compiler_libraries} ${tools} ${archives})
 

@@ -25,6 +25,12 @@ RUNTIME_PRIVATE = (
     r"|trace_clock\.h|dlfcn\.h)\w+\.h$"
 )
 
+# Tools that run artifacts, and what they share with the others.
+RUNTIME_TOOLS = (
+    r"^tools/(graph-run|graph-scale|command-line|common|data|npy|page|ranks|report"
+    r"|scaling|schedule|terminal|training)/"
+)
+
 # Files (a pattern), what they must not include, and the rule in words.
 RULES = [
     (r"^runtime/", LLVM, "the runtime knows nothing of LLVM"),
@@ -85,17 +91,17 @@ RULES = [
         "layers, losses and optimizers are functions of tensors",
     ),
     (
-        r"^tools/(graph-run|common|data|npy|page|report|schedule|terminal|training)/",
+        RUNTIME_TOOLS,
         LLVM,
         "graph-run and what the tools share link nothing of LLVM",
     ),
     (
-        r"^tools/(graph-run|common|data|npy|page|report|schedule|terminal|training)/",
+        RUNTIME_TOOLS,
         COMPILER,
         "graph-run and what the tools share link nothing of the compiler",
     ),
     (
-        r"^tools/(graph-run|page|report|schedule|training)/",
+        r"^tools/(graph-run|graph-scale|page|ranks|report|scaling|schedule|training)/",
         RUNTIME_SOURCES,
         "graph-run and its reports use the runtime's public headers",
     ),
@@ -109,7 +115,7 @@ RULES = [
 ]
 
 # Thin mains: what a tool may have at most, in lines of all its sources.
-TOOL_LINES = 1200
+TOOL_LINES = 900
 
 FOLDERS = ("runtime", "dialects", "compiler", "tools", "python")
 SUFFIXES = {".h", ".hpp", ".c", ".cpp"}

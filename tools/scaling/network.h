@@ -14,8 +14,8 @@
 // Journal of High Performance Computing Applications 19(1), 2005, section 4.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_GRAPH_SCALE_NETWORK_H
-#define TINH_GRAPH_SCALE_NETWORK_H
+#ifndef TINH_TOOLS_NETWORK_H
+#define TINH_TOOLS_NETWORK_H
 
 #include "tinh/collectives.h"
 
@@ -59,4 +59,4 @@ struct Network {
 
 } // namespace tinh::tools
 
-#endif // TINH_GRAPH_SCALE_NETWORK_H
+#endif // TINH_TOOLS_NETWORK_H

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_GRAPH_COMPILE_LIMITS_H
-#define TINH_GRAPH_COMPILE_LIMITS_H
+#ifndef TINH_TOOLS_LIMITS_H
+#define TINH_TOOLS_LIMITS_H
 
 #include "command_line.h"
 #include "compiler/Pipelines/ResourceLimits.h"
@@ -35,4 +35,4 @@ bool readLimits(const LimitArguments &arguments,
 
 } // namespace tinh::tools
 
-#endif // TINH_GRAPH_COMPILE_LIMITS_H
+#endif // TINH_TOOLS_LIMITS_H

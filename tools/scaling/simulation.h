@@ -13,8 +13,8 @@
 // order in which they are started. START costs nothing, AWAIT blocks.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_GRAPH_SCALE_SIMULATION_H
-#define TINH_GRAPH_SCALE_SIMULATION_H
+#ifndef TINH_TOOLS_SIMULATION_H
+#define TINH_TOOLS_SIMULATION_H
 
 #include "network.h"
 #include "tinh/artifact.h"
@@ -69,4 +69,4 @@ Scaling simulate(const Plan &plan, const Network &network, uint32_t ranks);
 
 } // namespace tinh::tools
 
-#endif // TINH_GRAPH_SCALE_SIMULATION_H
+#endif // TINH_TOOLS_SIMULATION_H
