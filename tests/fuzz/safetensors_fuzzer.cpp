@@ -70,7 +70,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   } catch (const runtime::Error &error) {
     // The other one takes a byte order mark, and a zero for the end: a header
     // may have neither.
-    if (std::strstr(error.what(), ": malformed header at byte ") &&
+    if (std::string_view(error.what())
+            .starts_with("cannot read '" + file.path() +
+                         "': malformed header at byte ") &&
         !header.starts_with("\xef\xbb\xbf") &&
         header.find('\0') == header.npos && Json::accept(header))
       std::abort();
