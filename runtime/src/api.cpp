@@ -182,7 +182,7 @@ tinh_status_t tinh_module_output_info(const tinh_module_t *module,
 
 void tinh_context_options_init(tinh_context_options_t *out_options) {
   if (out_options)
-    *out_options = Executor::default_options();
+    *out_options = Context::default_options();
 }
 
 tinh_status_t tinh_context_create(const tinh_module_t *module,
@@ -192,8 +192,8 @@ tinh_status_t tinh_context_create(const tinh_module_t *module,
     require(module, "module");
     require(out_context, "out_context");
     auto handle = std::make_unique<tinh_context>();
-    handle->executor = std::make_shared<Executor>(
-        module->module, options ? *options : Executor::default_options());
+    handle->context = std::make_shared<Context>(
+        module->module, options ? *options : Context::default_options());
     *out_context = handle.release();
   });
 }
@@ -201,7 +201,7 @@ tinh_status_t tinh_context_create(const tinh_module_t *module,
 void tinh_context_release(tinh_context_t *context) {
   if (!context)
     return;
-  guarded([&] { context->executor->shut_down(); });
+  guarded([&] { context->context->shut_down(); });
   delete context;
 }
 
@@ -210,7 +210,7 @@ tinh_status_t tinh_context_info(const tinh_context_t *context,
   return guarded([&] {
     require(context, "context");
     require(out_info, "out_info");
-    *out_info = context->executor->info();
+    *out_info = context->context->info();
   });
 }
 
@@ -230,10 +230,10 @@ static const tinh_buffer_t *check_variables(const Module &module,
 /// Finds where the tensors of a run lie.
 class ArgumentPlacer {
 public:
-  ArgumentPlacer(Executor &executor, const tinh_run_options_t *options)
-      : module(executor.module()), state(executor.state()),
-        on_stream(executor.is_on_stream()),
-        variables(check_variables(executor.module(), options)) {}
+  ArgumentPlacer(Context &context, const tinh_run_options_t *options)
+      : module(context.module()), state(context.state()),
+        on_stream(context.is_on_stream()),
+        variables(check_variables(context.module(), options)) {}
 
   /// Those of the function that are no variables are in `buffers`.
   void add(const tinh_tensor_desc_t *tensors, uint32_t num_tensors,
@@ -306,14 +306,14 @@ static Arguments check_arguments(const tinh_context_t *context,
                                  uint32_t num_outputs,
                                  const tinh_run_options_t *options) {
   require(context, "context");
-  Executor &executor = *context->executor;
-  executor.require_this_process();
-  const tinh_function_desc_t &desc = executor.module().function(function);
-  ArgumentPlacer placer(executor, options);
+  Context &self = *context->context;
+  self.require_this_process();
+  const tinh_function_desc_t &desc = self.module().function(function);
+  ArgumentPlacer placer(self, options);
   placer.add(desc.inputs, desc.num_inputs, inputs, num_inputs, "input");
   placer.add(desc.outputs, desc.num_outputs, outputs, num_outputs, "output");
   Arguments arguments = placer.finish();
-  executor.check_memory(function, arguments);
+  self.check_memory(function, arguments);
   return arguments;
 }
 
@@ -334,7 +334,7 @@ tinh_status_t tinh_context_submit_with(
     }
     auto handle = std::make_unique<tinh_future>();
     handle->future =
-        context->executor->submit(function, std::move(arguments), dependencies);
+        context->context->submit(function, std::move(arguments), dependencies);
     if (out_future)
       *out_future = handle.release();
   });
@@ -360,8 +360,8 @@ tinh_status_t tinh_context_run_with(tinh_context_t *context, uint32_t function,
   return guarded([&] {
     Arguments arguments = check_arguments(context, function, inputs, num_inputs,
                                           outputs, num_outputs, options);
-    Future::prepare_to_run(context->executor.get());
-    context->executor->run_now(function, std::move(arguments));
+    Future::prepare_to_run(context->context.get());
+    context->context->run_now(function, std::move(arguments));
   });
 }
 
@@ -376,7 +376,7 @@ tinh_status_t tinh_context_run(tinh_context_t *context, uint32_t function,
 tinh_status_t tinh_context_wait_all(tinh_context_t *context) {
   return guarded([&] {
     require(context, "context");
-    context->executor->wait_all();
+    context->context->wait_all();
   });
 }
 

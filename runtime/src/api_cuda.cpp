@@ -43,7 +43,7 @@ tinh_status_t tinh_context_cuda_time(tinh_context_t *context, double *out_ms) {
   return guarded([&] {
     require(context, "context");
     require(out_ms, "out_ms");
-    *out_ms = context->executor->cuda_time();
+    *out_ms = context->context->cuda_time();
   });
 }
 

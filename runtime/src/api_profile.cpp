@@ -16,7 +16,7 @@ tinh_context_function_profile(tinh_context_t *context, uint32_t function,
   return guarded([&] {
     require(context, "context");
     require(out_profile, "out_profile");
-    *out_profile = context->executor->profile(function)->function();
+    *out_profile = context->context->profile(function)->function();
   });
 }
 
@@ -26,7 +26,7 @@ tinh_status_t tinh_context_step_profile(tinh_context_t *context,
   return guarded([&] {
     require(context, "context");
     require(out_profile, "out_profile");
-    auto profile = context->executor->profile(function);
+    auto profile = context->context->profile(function);
     if (step >= profile->steps().size())
       throw_error(TINH_INVALID_ARGUMENT,
                   {"there is no step ", step, "; the function has ",
@@ -41,7 +41,7 @@ tinh_status_t tinh_context_step_span(tinh_context_t *context, uint32_t function,
   return guarded([&] {
     require(context, "context");
     require(out_span, "out_span");
-    auto profile = context->executor->profile(function);
+    auto profile = context->context->profile(function);
     if (span >= profile->spans().size())
       throw_error(TINH_INVALID_ARGUMENT,
                   {"there is no span ", span, "; the run has ",
@@ -62,6 +62,6 @@ tinh_status_t tinh_module_artifact(const tinh_module_t *module,
 tinh_status_t tinh_context_reset_profile(tinh_context_t *context) {
   return guarded([&] {
     require(context, "context");
-    context->executor->reset_profile();
+    context->context->reset_profile();
   });
 }

@@ -57,9 +57,9 @@ tinh_status_t tinh_context_read_variable(tinh_context_t *context,
                                          size_t size) {
   return guarded([&] {
     require(context, "context");
-    Executor &executor = *context->executor;
-    executor.with_state([&](State &state) {
-      check(executor.module(), variable, data, size);
+    Context &self = *context->context;
+    self.with_state([&](State &state) {
+      check(self.module(), variable, data, size);
       if (size)
         state.read(variable, data);
     });
@@ -71,9 +71,9 @@ tinh_status_t tinh_context_write_variable(tinh_context_t *context,
                                           size_t size) {
   return guarded([&] {
     require(context, "context");
-    Executor &executor = *context->executor;
-    executor.with_state([&](State &state) {
-      check(executor.module(), variable, data, size);
+    Context &self = *context->context;
+    self.with_state([&](State &state) {
+      check(self.module(), variable, data, size);
       if (size)
         state.write(variable, data);
     });
@@ -83,7 +83,7 @@ tinh_status_t tinh_context_write_variable(tinh_context_t *context,
 tinh_status_t tinh_context_reset_state(tinh_context_t *context) {
   return guarded([&] {
     require(context, "context");
-    context->executor->with_state([](State &state) { state.reset(); });
+    context->context->with_state([](State &state) { state.reset(); });
   });
 }
 
@@ -95,7 +95,7 @@ tinh_status_t tinh_context_save_state(tinh_context_t *context, const char *path,
     require(path, "path");
     if (num_metadata)
       require(metadata, "metadata");
-    context->executor->with_state(
+    context->context->with_state(
         [&](State &state) { state.save(path, {metadata, num_metadata}); });
   });
 }
@@ -105,6 +105,6 @@ tinh_status_t tinh_context_load_state(tinh_context_t *context,
   return guarded([&] {
     require(context, "context");
     require(path, "path");
-    context->executor->with_state([&](State &state) { state.load(path); });
+    context->context->with_state([&](State &state) { state.load(path); });
   });
 }

@@ -8,7 +8,7 @@
 #ifndef TINH_RUNTIME_HANDLES_H
 #define TINH_RUNTIME_HANDLES_H
 
-#include "executor.h"
+#include "context.h"
 #include "tensor_file.h"
 
 struct tinh_module {
@@ -16,7 +16,7 @@ struct tinh_module {
 };
 
 struct tinh_context {
-  std::shared_ptr<tinh::runtime::Executor> executor;
+  std::shared_ptr<tinh::runtime::Context> context;
 };
 
 struct tinh_future {

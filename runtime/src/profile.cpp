@@ -182,4 +182,22 @@ void Profile::add_spans(const Trace::Track &track, const Trace::Event &run,
                             milliseconds(event.end - run.begin)});
 }
 
+std::shared_ptr<const Profile> Profiles::get(const tinh_artifact_t &artifact,
+                                             const Program &program,
+                                             const Trace &trace,
+                                             uint64_t num_runs) {
+  if (std::exchange(known_runs, num_runs) != num_runs)
+    known.clear();
+  std::shared_ptr<const Profile> &profile = known[&program];
+  if (!profile)
+    profile =
+        std::make_shared<const Profile>(artifact, program, trace, first_run);
+  return profile;
+}
+
+void Profiles::forget(uint64_t num_runs) {
+  first_run = num_runs;
+  known.clear();
+}
+
 } // namespace tinh::runtime

@@ -64,6 +64,24 @@ private:
   std::vector<std::vector<Sample>> samples;  ///< By step, then by run.
 };
 
+/// Of a context: made when they are asked for, while nothing runs, and kept
+/// until there have been more runs, as programs ask for one step after the
+/// other.
+class Profiles {
+public:
+  /// Of `program`, when `num_runs` runs have started in the context.
+  std::shared_ptr<const Profile> get(const tinh_artifact_t &artifact,
+                                     const Program &program, const Trace &trace,
+                                     uint64_t num_runs);
+  /// From now on, when `num_runs` have started, no earlier run counts.
+  void forget(uint64_t num_runs);
+
+private:
+  std::unordered_map<const Program *, std::shared_ptr<const Profile>> known;
+  uint64_t known_runs = 0; ///< Runs that had started when they were made.
+  uint64_t first_run = 0;  ///< The first that counts.
+};
+
 } // namespace tinh::runtime
 
 #endif // TINH_RUNTIME_PROFILE_H

@@ -11,8 +11,8 @@
 // parameters. It runs here on those of a file.
 //
 //===----------------------------------------------------------------------===//
+#include "context.h"
 #include "error.h"
-#include "executor.h"
 #include "tensor.h"
 #include "tensor_file.h"
 
@@ -91,10 +91,9 @@ Module::Module(const std::shared_ptr<const Module> &other,
   init.device_state_size = 0;
   init.without_gpu = nullptr;
   std::shared_ptr<const Module> module(new Module(other, init, weights_data));
-  auto executor =
-      std::make_shared<Executor>(module, Executor::default_options());
-  executor->run_now(0, {std::move(parameters.pointers), true});
-  executor->shut_down();
+  auto context = std::make_shared<Context>(module, Context::default_options());
+  context->run_now(0, {std::move(parameters.pointers), true});
+  context->shut_down();
 }
 
 } // namespace tinh::runtime

@@ -41,7 +41,6 @@ CLASS_LINES = 600
 LARGE_CLASSES = {
     "DeviceRun (runtime/src/cuda/device_run.h)": 646,
     "Engine (compiler/Eager/Engine/Engine.h)": 886,
-    "Executor (runtime/src/executor.h)": 983,
 }
 
 # C++ sources that lie in one folder.
