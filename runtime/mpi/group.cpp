@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "group.h"
 
-#include "../src/cpu_count.h"
+#include "../src/threads/cpu_count.h"
 
 #include <algorithm>
 #include <vector>

@@ -14,8 +14,8 @@
 #include "mutation.h"
 #include "temporary_file.h"
 
-#include "elf_note.h"
-#include "error.h"
+#include "artifact/elf_note.h"
+#include "support/error.h"
 
 #include <cstring>
 

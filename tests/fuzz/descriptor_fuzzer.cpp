@@ -11,9 +11,9 @@
 // they are: what they lead to is trusted as code is.
 //
 //===----------------------------------------------------------------------===//
-#include "check_artifact.h"
-#include "module.h"
-#include "steps.h"
+#include "artifact/check_artifact.h"
+#include "artifact/module.h"
+#include "artifact/steps.h"
 #include "toy.h"
 
 #include <cstring>

@@ -12,8 +12,8 @@
 #include "mutation.h"
 #include "temporary_file.h"
 
-#include "error.h"
-#include "tensor_file.h"
+#include "files/tensor_file.h"
+#include "support/error.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>

@@ -18,12 +18,47 @@ CODE = re.compile(r"^compiler/(Artifact|Codegen|Eager|Pipelines|Planning|Transfo
 DIALECTS = re.compile(r"^dialects/")
 RUNTIME_SOURCES = re.compile(r"^runtime/src/")
 
-# Headers of the runtime's own folder, but for those that libtinh_cuda.so may see,
-# and for the system's.
-RUNTIME_PRIVATE = (
-    r"^(?!device_api\.h|error\.h|futex\.h|guarded\.h|step_buffers\.h|steps\.h"
-    r"|trace_clock\.h|dlfcn\.h)\w+\.h$"
+# The folders of the runtime, each of which includes none that comes later: so there
+# is no cycle.
+RUNTIME_ORDER = (
+    "support",
+    "threads",
+    "files",
+    "artifact",
+    "trace",
+    "collectives",
+    "device",
+    "program",
+    "resources",
+    "inspection",
+    "run",
+    "api",
 )
+# Likewise within libtinh_cuda.so.
+CUDA_ORDER = ("cuda/driver", "cuda/libraries", "cuda/schedule", "cuda/run")
+
+# Headers of the runtime, but for those that libtinh_cuda.so may see.
+RUNTIME_PRIVATE = (
+    r"^(?!device/device_api\.h|support/(error|guarded)\.h|threads/futex\.h"
+    r"|artifact/(step_buffers|steps)\.h|trace/trace_clock\.h)("
+    + "|".join(RUNTIME_ORDER)
+    + ")/"
+)
+
+
+def later(order, index):
+    """Headers of what comes after a folder."""
+    return re.compile("^(" + "|".join(order[index + 1 :]) + ")/")
+
+
+def rules_of_order(order):
+    for index, folder in enumerate(order[:-1]):
+        yield (
+            rf"^runtime/src/{folder}/",
+            later(order, index),
+            f"{folder} comes before it in the order of the runtime's folders",
+        )
+
 
 # Tools that run artifacts, and what they share with the others.
 RUNTIME_TOOLS = (
@@ -39,7 +74,7 @@ RULES = [
     (r"^dialects/", COMPILER, "the dialects know nothing of the compiler"),
     (r"^dialects/", RUNTIME_SOURCES, "the dialects know nothing of the runtime"),
     (
-        r"^(runtime/src/[^/]+|runtime/(include|mpi)/.*)$",
+        r"^runtime/(src/(?!cuda/)|include/|mpi/)",
         re.compile(r"^cuda/"),
         "the runtime knows of devices what device_api.h says; what uses CUDA is"
         " libtinh_cuda.so",
@@ -112,6 +147,8 @@ RULES = [
         ),
         "Python is a door to the public headers and the tools",
     ),
+    *rules_of_order(RUNTIME_ORDER),
+    *rules_of_order(CUDA_ORDER),
 ]
 
 # Thin mains: what a tool may have at most, in lines of all its sources.
@@ -143,8 +180,10 @@ def self_check():
     """The rules must be able to fail."""
     bad = [
         ("runtime/src/a.cpp", '#include "llvm/ADT/StringRef.h"'),
-        ("runtime/src/run.h", '#include "cuda/device_run.h"'),
-        ("runtime/src/cuda/a.h", '#include "program.h"'),
+        ("runtime/src/run/run.h", '#include "cuda/run/device_run.h"'),
+        ("runtime/src/cuda/run/a.h", '#include "program/program.h"'),
+        ("runtime/src/cuda/driver/a.h", '#include "cuda/run/device_run.h"'),
+        ("runtime/src/artifact/a.cpp", '#include "run/context.h"'),
         ("dialects/graph/A.h", '# include "compiler/Import/Import.h"'),
         ("compiler/Planning/A.h", "#include <mlir/IR/Operation.h>"),
         ("compiler/Export/A.cpp", '#include "compiler/Pipelines/Phases.h"'),
@@ -155,8 +194,8 @@ def self_check():
     ]
     good = [
         ("compiler/Import/A.cpp", '#include "llvm/ADT/StringRef.h"'),
-        ("runtime/src/a.cpp", '#include "tinh/runtime.h"'),
-        ("runtime/src/cuda/a.cpp", '#include "device_api.h"'),
+        ("runtime/src/run/a.cpp", '#include "artifact/module.h"'),
+        ("runtime/src/cuda/run/a.cpp", '#include "device/device_api.h"'),
     ]
     for name, text in bad:
         assert list(broken_rules(name, text)), f"{name} {text} is not noticed"

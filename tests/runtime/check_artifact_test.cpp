@@ -10,9 +10,9 @@
 // loads must still be refused.
 //
 //===----------------------------------------------------------------------===//
-#include "check_artifact.h"
+#include "artifact/check_artifact.h"
 
-#include "module.h"
+#include "artifact/module.h"
 #include "toy.h"
 
 #include <gtest/gtest.h>

@@ -9,9 +9,9 @@
 // As check_artifact_test.cpp, of an artifact of several ranks.
 //
 //===----------------------------------------------------------------------===//
-#include "check_artifact.h"
+#include "artifact/check_artifact.h"
 
-#include "module.h"
+#include "artifact/module.h"
 #include "tinh/collectives.h"
 #include "toy.h"
 

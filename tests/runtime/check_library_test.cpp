@@ -10,7 +10,7 @@
 // would then read or write must still lie within the operands.
 //
 //===----------------------------------------------------------------------===//
-#include "check_artifact.h"
+#include "artifact/check_artifact.h"
 
 #include <functional>
 #include <gtest/gtest.h>

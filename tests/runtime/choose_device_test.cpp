@@ -10,7 +10,7 @@
 // about machines that have none.
 //
 //===----------------------------------------------------------------------===//
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 #include "tests/cuda/driver/driver_api.h"
 #include "tinh/runtime.hpp"
 #include "toy.h"

@@ -10,9 +10,9 @@
 // while idle, no memory that grows.
 //
 //===----------------------------------------------------------------------===//
-#include "cpu_count.h"
-#include "error.h"
-#include "mapped_memory.h"
+#include "files/mapped_memory.h"
+#include "support/error.h"
+#include "threads/cpu_count.h"
 #include "toy_context.h"
 
 #include <filesystem>

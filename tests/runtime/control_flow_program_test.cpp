@@ -11,8 +11,8 @@
 // every instruction.
 //
 //===----------------------------------------------------------------------===//
-#include "check_artifact.h"
-#include "program.h"
+#include "artifact/check_artifact.h"
+#include "program/program.h"
 
 #include "toy.h"
 

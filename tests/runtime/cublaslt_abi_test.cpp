@@ -9,7 +9,7 @@
 // Built where there is a cublasLt.h; there is nothing to run.
 //
 //===----------------------------------------------------------------------===//
-#include "cuda/cublaslt.h"
+#include "cuda/libraries/cublaslt.h"
 #include "same_abi.h"
 
 #include <cublasLt.h>

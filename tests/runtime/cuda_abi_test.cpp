@@ -9,7 +9,7 @@
 // Built where there is a cuda.h; there is nothing to run.
 //
 //===----------------------------------------------------------------------===//
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 #include "same_abi.h"
 
 #include <cuda.h>

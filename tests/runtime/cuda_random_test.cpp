@@ -11,7 +11,7 @@
 // which puts off what it may, they must leave what the steps leave one by one.
 //
 //===----------------------------------------------------------------------===//
-#include "module.h"
+#include "artifact/module.h"
 #include "tests/cuda/driver/driver_api.h"
 #include "toy.h"
 

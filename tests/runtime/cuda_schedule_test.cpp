@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "cuda/schedule.h"
+#include "cuda/schedule/schedule.h"
 
 #include <bitset>
 #include <deque>

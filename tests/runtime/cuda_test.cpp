@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 #include "cuda_runs.h"
 #include "tinh/profile.h"
 #include "tinh/safetensors.h"

@@ -9,7 +9,7 @@
 // Built where there is a cudnn.h; there is nothing to run.
 //
 //===----------------------------------------------------------------------===//
-#include "cuda/cudnn.h"
+#include "cuda/libraries/cudnn.h"
 #include "same_abi.h"
 
 #include <cudnn.h>

@@ -10,8 +10,8 @@
 // on from it ends as if nobody had been.
 //
 //===----------------------------------------------------------------------===//
+#include "files/unnamed_file.h"
 #include "trainer.h"
-#include "unnamed_file.h"
 
 #include <algorithm>
 #include <chrono>

@@ -9,8 +9,8 @@
 // Every way in which a file can be wrong gives a status and a sentence.
 //
 //===----------------------------------------------------------------------===//
-#include "elf_note.h"
-#include "error.h"
+#include "artifact/elf_note.h"
+#include "support/error.h"
 #include "toy.h"
 
 #include <fstream>

@@ -9,11 +9,11 @@
 // How they are found in arrays, and what runs say that look for them.
 //
 //===----------------------------------------------------------------------===//
-#include "numerics.h"
+#include "inspection/numerics.h"
 
-#include "check_artifact.h"
-#include "check_numerics.h"
-#include "error.h"
+#include "artifact/check_artifact.h"
+#include "inspection/check_numerics.h"
+#include "support/error.h"
 #include "trainer.h"
 
 #include <cmath>

@@ -10,7 +10,7 @@
 // take, with the order that tinh_step_t promises checked at every instruction.
 //
 //===----------------------------------------------------------------------===//
-#include "program.h"
+#include "program/program.h"
 
 #include "toy.h"
 

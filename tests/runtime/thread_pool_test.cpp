@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "held_thread.h"
-#include "thread_pool.h"
+#include "threads/thread_pool.h"
 
 #include <algorithm>
 #include <array>

@@ -5,9 +5,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "blake3.h"
-#include "check_artifact.h"
-#include "module.h"
+#include "artifact/blake3.h"
+#include "artifact/check_artifact.h"
+#include "artifact/module.h"
 #include "trainer.h"
 
 #include <fstream>

@@ -10,9 +10,9 @@
 // Exceptions become statuses here.
 //
 //===----------------------------------------------------------------------===//
-#include "cuda/device_run.h"
-#include "cuda/stream.h"
-#include "guarded.h"
+#include "cuda/driver/stream.h"
+#include "cuda/run/device_run.h"
+#include "support/guarded.h"
 
 #include <cstring>
 

@@ -8,7 +8,7 @@
 #ifndef TINH_TESTS_CUDA_DRIVER_COMPUTE_H
 #define TINH_TESTS_CUDA_DRIVER_COMPUTE_H
 
-#include "runtime/src/cuda/driver.h"
+#include "runtime/src/cuda/driver/driver.h"
 
 #include <functional>
 #include <string>

@@ -9,7 +9,7 @@
 #define TINH_TESTS_CUDA_DRIVER_DRIVER_H
 
 #include "image.h"
-#include "runtime/src/cuda/driver.h"
+#include "runtime/src/cuda/driver/driver.h"
 #include "work.h"
 
 #include <functional>

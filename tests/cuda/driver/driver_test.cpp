@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "driver_api.h"
-#include "runtime/src/cuda/driver.h"
+#include "runtime/src/cuda/driver/driver.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 // said when an algorithm was asked for, a workspace that is too small.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/src/cuda/cublaslt.h"
+#include "runtime/src/cuda/libraries/cublaslt.h"
 
 #include "compute.h"
 #include "fake_library.h"

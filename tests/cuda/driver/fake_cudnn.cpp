@@ -13,7 +13,7 @@
 // none.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/src/cuda/cudnn.h"
+#include "runtime/src/cuda/libraries/cudnn.h"
 
 #include "compute.h"
 #include "fake_library.h"

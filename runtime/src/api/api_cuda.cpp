@@ -1,0 +1,96 @@
+//===- api_cuda.cpp - The C API of GPUs -------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What GPUs there are, and memory and streams of the program's own there: the
+// device's library has all of it.
+//
+//===----------------------------------------------------------------------===//
+#include "api/handles.h"
+#include "support/guarded.h"
+
+using namespace tinh::runtime;
+
+/// Calls a function of the device's table.
+template <typename... Parameters, typename... Arguments>
+static tinh_status_t call(tinh_status_t (*DeviceApi::*function)(Parameters...),
+                          Arguments &&...arguments) {
+  return guarded([&] { check_device((device_api().*function)(arguments...)); });
+}
+
+tinh_status_t tinh_cuda_device_count(uint32_t *out_count) {
+  return guarded([&] {
+    require(out_count, "out_count");
+    check_device(device_api().count(out_count));
+  });
+}
+
+tinh_status_t tinh_cuda_device_info(uint32_t device,
+                                    tinh_cuda_device_info_t *out_info) {
+  return guarded([&] {
+    require(out_info, "out_info");
+    tinh_cuda_device_info_t info;
+    check_device(device_api().describe(device, &info));
+    *out_info = info;
+  });
+}
+
+tinh_status_t tinh_context_cuda_time(tinh_context_t *context, double *out_ms) {
+  return guarded([&] {
+    require(context, "context");
+    require(out_ms, "out_ms");
+    *out_ms = context->context->cuda_time();
+  });
+}
+
+tinh_status_t tinh_cuda_stream_create(uint32_t device,
+                                      tinh_cuda_stream_t **out_stream) {
+  return call(&DeviceApi::stream_create, device, out_stream);
+}
+
+void tinh_cuda_stream_release(tinh_cuda_stream_t *stream) {
+  if (stream)
+    device_api().stream_release(stream);
+}
+
+tinh_status_t tinh_cuda_stream_wait(tinh_cuda_stream_t *stream) {
+  return call(&DeviceApi::stream_wait, stream);
+}
+
+tinh_status_t tinh_cuda_stream_copy(tinh_cuda_stream_t *stream, void *to,
+                                    const void *from, size_t size) {
+  return call(&DeviceApi::stream_copy, stream, to, from, size);
+}
+
+tinh_status_t tinh_cuda_stream_write(tinh_cuda_stream_t *stream, void *to,
+                                     const void *data, size_t size) {
+  return call(&DeviceApi::stream_write, stream, to, data, size);
+}
+
+tinh_status_t tinh_cuda_allocate(tinh_cuda_stream_t *stream, size_t size,
+                                 void **out_memory) {
+  return call(&DeviceApi::stream_allocate, stream, size, out_memory);
+}
+
+tinh_status_t tinh_cuda_free(tinh_cuda_stream_t *stream, void *memory) {
+  return call(&DeviceApi::stream_free, stream, memory);
+}
+
+tinh_status_t tinh_cuda_stream_mark(tinh_cuda_stream_t *stream,
+                                    tinh_cuda_mark_t **out_mark) {
+  return call(&DeviceApi::stream_mark, stream, out_mark);
+}
+
+void tinh_cuda_mark_release(tinh_cuda_mark_t *mark) {
+  if (mark)
+    device_api().mark_release(mark);
+}
+
+tinh_status_t tinh_cuda_elapsed(tinh_cuda_mark_t *from, tinh_cuda_mark_t *to,
+                                double *out_ms) {
+  return call(&DeviceApi::marks_elapsed, from, to, out_ms);
+}

@@ -1,0 +1,104 @@
+//===- collective_steps.cpp - A run's collectives -------------------------===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "collectives/collective_steps.h"
+
+#include "artifact/step_buffers.h"
+#include "artifact/steps.h"
+#include "support/error.h"
+
+namespace tinh::runtime {
+
+void require_ranks(const tinh_function_desc_t &function,
+                   const tinh_collectives_t *collectives) {
+  for (uint32_t s = 0; s < function.num_steps; ++s) {
+    const tinh_step_t &step = function.steps[s];
+    if (step.opcode != TINH_OP_START)
+      continue;
+    if (!collectives)
+      throw_error(TINH_INVALID_ARGUMENT,
+                  {"'", function.name,
+                   "' computes together with other ranks: its context needs "
+                   "collectives (tinh_context_options_t), as those of MPI "
+                   "in a process that mpirun has started"});
+    if (step.collective->kind == TINH_BROADCAST &&
+        step.collective->root >= collectives->num_ranks)
+      throw_error(TINH_INCOMPATIBLE,
+                  {"'", function.name, "' has rank ", step.collective->root,
+                   " send to the others, and there are ",
+                   collectives->num_ranks});
+    uint32_t wanted = step.collective->num_ranks;
+    if (wanted != 0 && wanted != collectives->num_ranks)
+      throw_error(TINH_INCOMPATIBLE,
+                  {"'", function.name, "' was compiled for ", wanted,
+                   " ranks, and there are ", collectives->num_ranks});
+  }
+}
+
+static bool knows_times(const tinh_collectives_t &table) {
+  return has_member(table, &tinh_collectives_t::wait_timed) && table.wait_timed;
+}
+
+void CollectiveSteps::begin(const tinh_function_desc_t &next, uint64_t number) {
+  function = &next;
+  run = number;
+  started.assign(next.num_steps, std::nullopt);
+}
+
+void CollectiveSteps::execute(uint32_t index, void *const *buffers) {
+  const tinh_step_t &step = function->steps[index];
+  const char *error = nullptr;
+  if (step.opcode == TINH_OP_AWAIT)
+    error = wait(step.target);
+  else if (!failure())
+    error = start(index, buffers);
+  if (error)
+    ranks->fail(error);
+}
+
+void CollectiveSteps::give_up(const std::string &why) {
+  if (!failure() && collective_needs(*function).any)
+    ranks->give_up(why);
+}
+
+const char *CollectiveSteps::start(uint32_t index, void *const *buffers) {
+  if (const char *error = ranks->compare(*function))
+    return error;
+  const tinh_collective_desc_t &desc = *function->steps[index].collective;
+  tinh_collective_t collective = {
+      static_cast<tinh_collective_kind_t>(desc.kind),
+      static_cast<tinh_reduction_t>(desc.reduction),
+      static_cast<tinh_dtype_t>(desc.dtype),
+      static_cast<tinh_dtype_t>(desc.wire),
+      desc.root,
+      desc.count,
+      buffers[0],
+      buffers[1]};
+  Started begun = {0, trace ? trace_clock() : 0};
+  tinh_collectives_t &table = ranks->table;
+  const char *error = table.start(&table, &collective, &begun.ticket);
+  if (!error)
+    started[index] = begun;
+  return error;
+}
+
+/// For what the step `start` has started, if it has.
+const char *CollectiveSteps::wait(uint32_t start) {
+  if (!started[start])
+    return nullptr;
+  tinh_collectives_t &table = ranks->table;
+  auto [ticket, begun] = *started[start];
+  if (!trace || !knows_times(table))
+    return table.wait(&table, ticket);
+  int64_t finished = 0;
+  const char *error = table.wait_timed(&table, ticket, &finished);
+  if (!error)
+    trace->add_collective(*function, start, run, begun, finished);
+  return error;
+}
+
+} // namespace tinh::runtime

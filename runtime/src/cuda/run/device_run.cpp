@@ -1,0 +1,319 @@
+//===- device_run.cpp - A run on the GPU ------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Giving the GPU its steps and waiting for them. prepare_run.cpp makes what
+// that needs.
+//
+//===----------------------------------------------------------------------===//
+#include "cuda/run/device_run.h"
+
+#include "artifact/steps.h"
+#include "trace/trace_clock.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tinh::runtime::cuda {
+
+/// Finds out whether the GPU can use the caller's memory itself. That of the
+/// context's state is pinned. A node of a graph goes on copying from, or to,
+/// the kind of memory that it was made for: the host's.
+void DeviceRun::look_at(CallerCopy &copy, bool on_state) const {
+  const tinh_tensor_desc_t &tensor = argument_of(function(), copy.argument);
+  MemoryKind kind = on_state && tensor.variable != TINH_NOT_VARIABLE
+                        ? MemoryKind::pinned
+                        : kind_of(copy.caller);
+  copy.on_gpu = kind == MemoryKind::device;
+  copy.direct =
+      kind == MemoryKind::pinned || (copy.on_gpu && copy.segment == kNoSegment);
+}
+
+/// From the caller's memory, or to it.
+void DeviceRun::copy_staged(const CallerCopy &copy, void *to,
+                            const void *from) const {
+  const char *name = argument_of(function(), copy.argument).name;
+  if (!copy.on_gpu)
+    std::memcpy(to, from, copy.size);
+  else if (copy.to_device)
+    loaded->device()->download(to, address(from), copy.size, name);
+  else
+    loaded->device()->upload(address(to), from, copy.size, name);
+}
+
+/// Has the graph use the memory that the copy goes from or to in this run.
+void DeviceRun::place(CallerCopy &copy) {
+  char *host = copy.direct ? copy.caller : copy.staging;
+  if (copy.segment == kNoSegment || copy.in_graph == host)
+    return;
+  SegmentGraph &graph = plan->graphs[copy.segment];
+  copy.in_graph = nullptr; // Should it fail.
+  if (copy.to_device)
+    graph.set_copy(copy.node, host, copy.on_device, copy.size);
+  else
+    graph.set_copy(copy.node, copy.on_device, host, copy.size);
+  copy.in_graph = host;
+}
+
+void DeviceRun::begin(uint32_t index, void *const *arguments, bool on_state) {
+  plan = &plans[index];
+  num_launched = 0;
+  num_loose = 0;
+  second_stream = loose = has_ended = false;
+  is_finished.assign(is_finished.size(), false);
+  arrivals.clear();
+  if (options.timing || options.measure) {
+    began_at = trace_clock();
+    check(driver().cuEventRecord(began.get(), streams[0].get()),
+          "cannot record the beginning of a run");
+  }
+  for (CallerCopy &copy : plan->copies) {
+    copy.caller = static_cast<char *>(arguments[copy.argument]) + copy.offset;
+    look_at(copy, on_state);
+    copy.busy = false;
+    place(copy);
+  }
+}
+
+void DeviceRun::follow(const DeviceRun &other) {
+  if (&other == this || !other.has_ended)
+    return;
+  for (const Stream &stream : streams)
+    check(driver().cuStreamWaitEvent(stream.get(), other.ended.get(), 0),
+          "cannot order runs on the GPU");
+}
+
+void DeviceRun::launch(uint32_t index) {
+  const Driver &api = driver();
+  const Segment &segment = schedule().segments()[index];
+  CUstream stream = streams[segment.stream].get();
+  for (CallerCopy &copy : plan->copies)
+    if (copy.segment == index && copy.to_device && !copy.direct)
+      copy_staged(copy, copy.staging, copy.caller);
+  const char *what = "cannot order CUDA graphs";
+  if (segment.after != kNoSegment)
+    check(api.cuStreamWaitEvent(stream,
+                                segment_events[segment.after].done.get(), 0),
+          what);
+  SegmentEvents &events = segment_events[index];
+  if (options.timing)
+    check(api.cuEventRecord(events.began.get(), stream), what);
+  plan->graphs[index].launch(stream);
+  num_launched = index + 1;
+  second_stream |= segment.stream != 0;
+  if (options.timing || segment.is_awaited)
+    check(api.cuEventRecord(events.done.get(), stream), what);
+  for (CallerCopy &copy : plan->copies)
+    if (copy.segment == index && !copy.to_device && !copy.direct)
+      arrivals.push_back({index, &copy, copy.caller});
+}
+
+/// Loose steps follow all that was launched before them.
+void DeviceRun::join_streams() {
+  if (!second_stream)
+    return;
+  const Driver &api = driver();
+  const char *what = "cannot join streams";
+  check(api.cuEventRecord(joined.get(), streams[1].get()), what);
+  check(api.cuStreamWaitEvent(streams[0].get(), joined.get(), 0), what);
+  second_stream = false;
+}
+
+void DeviceRun::check_step(CUresult result, uint32_t step) const {
+  check(result, [&] {
+    return name_of(artifact, function(), step) + " cannot be launched";
+  });
+}
+
+void DeviceRun::execute(uint32_t number, void *const *buffers) {
+  const tinh_step_t &step = function().steps[number];
+  if (step.opcode != TINH_OP_DISPATCH && step.size == 0)
+    return;
+  join_streams();
+  loose_first = loose ? std::min(loose_first, number) : number;
+  loose_last = loose ? std::max(loose_last, number) : number;
+  loose = true;
+  if (options.timing)
+    time_loose(number, /*begins=*/true);
+  give(number, buffers);
+  if (options.timing)
+    time_loose(number, /*begins=*/false);
+}
+
+void DeviceRun::give(uint32_t number, void *const *buffers) {
+  const Driver &api = driver();
+  const tinh_step_t &step = function().steps[number];
+  CUstream stream = streams[0].get();
+  if (step.opcode == TINH_OP_COPY)
+    return execute_copy(number, buffers);
+  if (step.opcode == TINH_OP_ZERO)
+    return check_step(
+        api.cuMemsetD8Async(address(buffers[0]), 0, step.size, stream), number);
+  if (execute_call(number, buffers))
+    return;
+  const tinh_kernel_desc_t &kernel = artifact.kernels[step.kernel];
+  for (uint32_t i = 0; i < step.num_buffers; ++i)
+    parameters[i] = const_cast<void **>(buffers + i); // They are only read.
+  check_step(api.cuLaunchKernel(loaded->kernel(step.kernel),
+                                static_cast<unsigned>(step.num_chunks), 1, 1,
+                                kernel.threads, 1, 1,
+                                static_cast<unsigned>(kernel.scratch_size),
+                                stream, parameters.data(), nullptr),
+             number);
+}
+
+/// Whether a library computes the step, which it then does.
+bool DeviceRun::execute_call(uint32_t step, void *const *buffers) const {
+  auto index = static_cast<uint32_t>(plan - plans.data());
+  const LibraryCall *call = libraries.find(index, kNoSegment, step);
+  if (!call)
+    return false;
+  try {
+    return libraries.execute(
+        *call, {buffers, function().steps[step].num_buffers}, streams[0].get());
+  } catch (const Error &error) {
+    throw Error(error.status(), name_of(artifact, function(), step) +
+                                    " cannot be launched: " + error.what());
+  }
+}
+
+DeviceRun::CallerCopy *DeviceRun::copy_at(Plan &plan, uint32_t step) {
+  auto found = std::lower_bound(
+      plan.copies.begin(), plan.copies.end(), step,
+      [](const CallerCopy &copy, uint32_t s) { return copy.step < s; });
+  bool there = found != plan.copies.end() && found->step == step;
+  return there ? &*found : nullptr;
+}
+
+void DeviceRun::execute_copy(uint32_t number, void *const *buffers) {
+  const Driver &api = driver();
+  const tinh_step_t &step = function().steps[number];
+  CUstream stream = streams[0].get();
+  if (CallerCopy *copy = copy_at(*plan, number))
+    return execute_caller_copy(*copy, buffers);
+  if (step.buffers[0].space == TINH_SPACE_LOOP) {
+    // The number of the iteration will be another one when the GPU comes here.
+    uint32_t words[2];
+    std::memcpy(words, buffers[0], sizeof words);
+    for (unsigned i = 0; i < 2; ++i)
+      check_step(api.cuMemsetD32Async(address(buffers[1]) + 4 * i, words[i], 1,
+                                      stream),
+                 number);
+    return;
+  }
+  check_step(api.cuMemcpyAsync(address(buffers[1]), address(buffers[0]),
+                               step.size, stream),
+             number);
+}
+
+/// In a loop the caller's memory may be another part of the tensor each time.
+void DeviceRun::execute_caller_copy(CallerCopy &copy, void *const *buffers) {
+  const Driver &api = driver();
+  CUstream stream = streams[0].get();
+  if (copy.direct)
+    return check_step(api.cuMemcpyAsync(address(buffers[1]),
+                                        address(buffers[0]), copy.size, stream),
+                      copy.step);
+  if (copy.busy)
+    wait_for_loose();
+  loose = copy.busy = true;
+  if (copy.to_device)
+    copy_staged(copy, copy.staging, buffers[0]);
+  const void *from = copy.to_device ? copy.staging : buffers[0];
+  void *to = copy.to_device ? buffers[1] : copy.staging;
+  check_step(api.cuMemcpyAsync(address(to), address(from), copy.size, stream),
+             copy.step);
+  if (!copy.to_device)
+    arrivals.push_back({kNoSegment, &copy, static_cast<char *>(buffers[1])});
+}
+
+void DeviceRun::wait_for_segment(uint32_t index) {
+  check(wait_for(segment_events[index].done, spin), [&] { return failure(); });
+  finished(index);
+}
+
+void DeviceRun::wait_for_loose() {
+  if (!loose)
+    return;
+  auto what = [&] { return failure(); };
+  check(driver().cuEventRecord(loose_done.get(), streams[0].get()), what);
+  check(wait_for(loose_done, spin), what);
+  loose = false;
+  arrive(0, /*loose_too=*/true);
+  for (CallerCopy &copy : plan->copies)
+    copy.busy = false;
+}
+
+void DeviceRun::wait(uint32_t position) {
+  wait_for_loose();
+  bool seen[2] = {};
+  for (uint32_t i = num_launched; i-- > 0;) {
+    const Segment &segment = schedule().segments()[i];
+    if (segment.due > position || seen[segment.stream])
+      continue;
+    seen[segment.stream] = true;
+    wait_for_segment(i);
+  }
+  arrive(position, /*loose_too=*/false);
+}
+
+/// Copies to the caller what segments that are due at steps up to `position`,
+/// or loose steps, have left in staging memory.
+void DeviceRun::arrive(uint32_t position, bool loose_too) {
+  std::erase_if(arrivals, [&](const Arrival &arrival) {
+    bool is_there =
+        arrival.segment == kNoSegment
+            ? loose_too
+            : schedule().segments()[arrival.segment].due <= position;
+    if (is_there)
+      copy_staged(*arrival.copy, arrival.to, arrival.copy->staging);
+    return is_there;
+  });
+}
+
+void DeviceRun::finish() {
+  join_streams();
+  check(driver().cuEventRecord(ended.get(), streams[0].get()),
+        "cannot record the end of a run");
+  has_ended = true;
+}
+
+void DeviceRun::wait_for_end() const {
+  if (has_ended)
+    wait_for(ended, spin); // The run itself tells what went wrong.
+}
+
+void DeviceRun::complete() {
+  // What the stream is given next comes after this run, but for copies by the
+  // CPU.
+  auto is_direct = [](const CallerCopy &copy) { return copy.direct; };
+  if (options.stream && std::ranges::all_of(plan->copies, is_direct))
+    return;
+  check(wait_for(ended, spin), [&] { return failure(); });
+  arrive(UINT32_MAX, /*loose_too=*/true);
+}
+
+double DeviceRun::elapsed() const {
+  float ms = 0;
+  check(driver().cuEventElapsedTime(&ms, began.get(), ended.get()),
+        "cannot tell how long a run took");
+  return static_cast<double>(ms);
+}
+
+void DeviceRun::abandon() noexcept {
+  const Driver &api = driver();
+  CUcontext popped;
+  bool pushed =
+      api.cuCtxPushCurrent_v2(loaded->device()->context()) == kSuccess;
+  for (const Stream &stream : streams)
+    api.cuStreamSynchronize(stream.get());
+  if (pushed)
+    api.cuCtxPopCurrent_v2(&popped);
+  arrivals.clear();
+}
+
+} // namespace tinh::runtime::cuda

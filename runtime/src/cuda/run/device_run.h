@@ -1,0 +1,172 @@
+//===- device_run.h - A run on the GPU --------------------------*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What each arena has of the GPU: memory there, streams, the graphs of all
+// functions' segments with the addresses of this arena, and pinned memory
+// through which tensors of the caller go. One thread, worker 0, starts a run
+// and gives the GPU its steps; any thread may wait for its end.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TINH_RUNTIME_CUDA_DEVICE_RUN_H
+#define TINH_RUNTIME_CUDA_DEVICE_RUN_H
+
+#include "cuda/run/segment_graph.h"
+
+namespace tinh::runtime::cuda {
+
+class DeviceRun {
+public:
+  using Options = DeviceApi::RunOptions;
+  DeviceRun(std::shared_ptr<const LoadedModule> loaded, const Options &options);
+
+  char *host_arena() const { return static_cast<char *>(host_memory.get()); }
+  char *device_arena() const {
+    return reinterpret_cast<char *>(device_memory.get());
+  }
+
+  /// A function's schedule and the addresses of its buffers, but for tensors of
+  /// the caller.
+  struct Function {
+    const Schedule *schedule;
+    void *const *table;
+  };
+  /// Makes the graphs of all functions.
+  void prepare(const std::vector<Function> &functions);
+
+  /// Begins a run of a function; `arguments` are where its tensors lie.
+  void begin(uint32_t function, void *const *arguments, bool on_state);
+  /// Has the GPU wait until `other` is done with its last run.
+  void follow(const DeviceRun &other);
+  void launch(uint32_t segment);
+  /// A loose step.
+  void execute(uint32_t step, void *const *buffers);
+  /// Waits until the GPU is done with the segments that are due at steps up to
+  /// `position`, and with all loose steps that it was given. What they have
+  /// copied to the caller is there then.
+  void wait(uint32_t position);
+  /// Nothing more is given to the GPU in this run.
+  void finish();
+
+  /// Waits for the end of the last run, but leaves to others what comes then.
+  void wait_for_end() const;
+  /// Waits for the end, and copies to the caller.
+  void complete();
+  /// Milliseconds of the GPU's for a run that is complete, if measured.
+  double elapsed() const;
+  /// Waits until nothing is going on, whatever that ends with.
+  void abandon() noexcept;
+
+  /// Tells when each segment and each loose step was executed. After
+  /// complete().
+  void trace_steps(const DeviceApi::TraceSink &sink, uint64_t run) const;
+
+private:
+  /// A copy between the GPU and memory of the caller.
+  struct CallerCopy {
+    uint32_t step = 0;
+    uint32_t argument = 0; ///< Inputs first, then outputs.
+    uint64_t offset = 0, size = 0;
+    bool to_device = false;
+    uint64_t staging_offset = 0;
+    char *staging = nullptr;
+    // If it is in a graph:
+    uint32_t segment = kNoSegment, node = 0;
+    void *on_device = nullptr;
+    const void *in_graph = nullptr; ///< What the node has on the host.
+    // In the present run:
+    char *caller = nullptr;
+    bool on_gpu = false; ///< The caller's memory is.
+    bool direct = false; ///< The GPU uses the caller's memory itself.
+    bool busy = false;   ///< A loose one's staging memory is in use.
+  };
+  struct Plan {
+    const Schedule *schedule = nullptr;
+    /// By step; of those in segments one for each iteration.
+    std::vector<CallerCopy> copies;
+    std::vector<SegmentGraph> graphs;
+    uint64_t staging_size = 0;
+  };
+  /// What is to be copied from staging memory once the GPU has come to it.
+  struct Arrival {
+    uint32_t segment;
+    CallerCopy *copy;
+    char *to;
+  };
+
+  void find_copies(Plan &to_make);
+  void find_copy(Plan &to_make, uint32_t step,
+                 const std::vector<int64_t> &iterations, uint32_t segment,
+                 uint32_t node);
+  void make_numbers(const std::vector<Function> &functions);
+  void add_graphs(Plan &to_make, void *const *table);
+  void place_node(const tinh_step_t &step, const Node &node,
+                  std::span<void *> buffers) const;
+  void look_at(CallerCopy &copy, bool on_state) const;
+  void copy_staged(const CallerCopy &copy, void *to, const void *from) const;
+  void place(CallerCopy &copy);
+  static CallerCopy *copy_at(Plan &plan, uint32_t step);
+  void execute_copy(uint32_t step, void *const *buffers);
+  void execute_caller_copy(CallerCopy &copy, void *const *buffers);
+  bool execute_call(uint32_t step, void *const *buffers) const;
+  void check_step(CUresult result, uint32_t step) const;
+  void join_streams();
+  void give(uint32_t step, void *const *buffers);
+  void wait_for_segment(uint32_t segment);
+  void wait_for_loose();
+  void finished(uint32_t segment);
+  std::string failure() const;
+  void time_loose(uint32_t step, bool begins);
+  bool trace_step(const DeviceApi::TraceSink &sink, uint64_t run,
+                  const Event &from, const Event &to, uint32_t step,
+                  uint32_t count) const;
+  void arrive(uint32_t position, bool loose_too);
+  const tinh_function_desc_t &function() const {
+    return plan->schedule->function();
+  }
+  const Schedule &schedule() const { return *plan->schedule; }
+
+  const std::shared_ptr<const LoadedModule> loaded;
+  const tinh_artifact_t &artifact;
+  const Options options;
+  const std::chrono::microseconds spin;
+  LibraryCalls libraries;
+  PinnedMemory host_memory, staging;
+  DeviceMemory device_memory;
+  DeviceMemory numbers; ///< 0, 1, 2 … as i64, for unrolled loops.
+  Stream streams[2];
+  Event began, ended, loose_done, joined;
+  struct SegmentEvents {
+    Event began; ///< For traces.
+    Event done;
+  };
+  std::vector<SegmentEvents> segment_events; ///< As many as any function needs.
+  /// For traces: of the first loose steps of a run.
+  struct LooseEvents {
+    uint32_t step;
+    Event began, done;
+  };
+  static constexpr uint32_t kMaxTimed = 4096;
+  std::vector<LooseEvents> loose_events;
+  std::vector<Plan> plans; ///< By function.
+
+  // Of the present run.
+  Plan *plan = nullptr;
+  uint32_t num_launched = 0;     ///< Segments.
+  std::vector<bool> is_finished; ///< Segments that have been waited for.
+  /// Loose steps that have not been waited for lie between these.
+  uint32_t loose_first = 0, loose_last = 0;
+  uint64_t num_loose = 0; ///< In this run; for traces.
+  int64_t began_at = 0;   ///< For traces.
+  bool second_stream = false, loose = false, has_ended = false;
+  std::vector<Arrival> arrivals;
+  std::vector<void *> parameters; ///< Of a kernel that is being launched.
+};
+
+} // namespace tinh::runtime::cuda
+
+#endif // TINH_RUNTIME_CUDA_DEVICE_RUN_H

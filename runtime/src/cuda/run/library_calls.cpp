@@ -1,0 +1,141 @@
+//===- library_calls.cpp - The steps that libraries compute -----*- C++ -*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+#include "cuda/run/library_calls.h"
+
+#include <algorithm>
+
+namespace tinh::runtime::cuda {
+
+/// The largest power of 2 that is known to divide all of these bits.
+static uint32_t alignment_of(uint64_t bits) {
+  bits |= kMostAlignment;
+  return static_cast<uint32_t>(bits & -bits);
+}
+
+/// Those of a step's buffers, wherever in their loops they lie.
+static Alignments alignments_of(const tinh_step_t &step,
+                                void *const *addresses) {
+  Alignments alignments;
+  for (uint32_t b = 0; b < step.num_buffers; ++b) {
+    uint64_t bits = address(addresses[b]);
+    for (uint32_t i = 0; i < step.num_strides; ++i)
+      if (step.strides[i].buffer == b)
+        bits |= static_cast<uint64_t>(step.strides[i].bytes);
+    alignments.push_back(alignment_of(bits));
+  }
+  return alignments;
+}
+
+void LibraryCalls::add(const Schedule &schedule, void *const *table) {
+  Calls &calls = functions.emplace_back();
+  const tinh_function_desc_t &function = schedule.function();
+  std::map<uint32_t, LibraryCall> by_step;
+  uint32_t entry = 0;
+  for (uint32_t s = 0; s < function.num_steps; ++s) {
+    const tinh_step_t &step = function.steps[s];
+    void *const *addresses = table + entry;
+    entry += step.num_buffers;
+    if (step.opcode != TINH_OP_DISPATCH ||
+        !loaded.artifact().kernels[step.kernel].library)
+      continue;
+    Alignments alignments = alignments_of(step, addresses);
+    if (auto *plan = loaded.libraries().plan(step.kernel, alignments))
+      by_step[s] = {plan, std::move(alignments), step.kernel};
+  }
+  const std::vector<Segment> &segments = schedule.segments();
+  for (uint32_t i = 0; i < segments.size(); ++i)
+    for (uint32_t node = 0; node < segments[i].nodes.size(); ++node)
+      if (auto call = by_step.find(segments[i].nodes[node].step);
+          call != by_step.end())
+        calls[{i, node}] = call->second;
+  for (const auto &[step, call] : by_step)
+    if (schedule.is_loose(step))
+      calls[{kNoSegment, step}] = call;
+  share_workspaces(schedule, calls);
+}
+
+void LibraryCalls::share_workspaces(const Schedule &schedule, Calls &calls) {
+  const std::vector<Segment> &segments = schedule.segments();
+  for (uint32_t i = 0; i < segments.size(); ++i) {
+    // The last node that has had each workspace of the segment's stream.
+    std::vector<uint32_t> last;
+    for (uint32_t node = 0; node < segments[i].nodes.size(); ++node) {
+      auto call = calls.find({i, node});
+      if (call == calls.end() || call->second.plan->workspace_size == 0)
+        continue;
+      uint32_t end = segments[i].nodes[node].complete;
+      auto free = std::find_if(last.begin(), last.end(),
+                               [&](uint32_t user) { return user < end; });
+      if (free == last.end() && last.size() < kEach)
+        free = last.insert(last.end(), node);
+      if (free == last.end()) {
+        free = std::min_element(last.begin(), last.end());
+        call->second.after = *free;
+      }
+      *free = node;
+      call->second.workspace = segments[i].stream * kEach +
+                               static_cast<uint32_t>(free - last.begin());
+    }
+  }
+  // Loose steps follow each other, on the first stream.
+  for (const auto &[place, call] : calls)
+    sizes[call.workspace] =
+        std::max(sizes[call.workspace], call.plan->workspace_size);
+}
+
+void LibraryCalls::allocate_workspaces() {
+  for (uint32_t i = 0; i < kStreams * kEach; ++i)
+    workspaces[i] = allocate(loaded.device(), sizes[i],
+                             "what libraries of products work with");
+}
+
+const LibraryCall *LibraryCalls::find(uint32_t function, uint32_t segment,
+                                      uint32_t number) const {
+  auto found = functions[function].find({segment, number});
+  return found == functions[function].end() ? nullptr : &found->second;
+}
+
+bool LibraryCalls::execute(const LibraryCall &call,
+                           std::span<void *const> buffers,
+                           CUstream stream) const {
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (address(buffers[i]) % call.alignments[i] != 0)
+      return false;
+  call.plan->execute(buffers.data(), workspaces[call.workspace].get(), stream);
+  return true;
+}
+
+Graph LibraryCalls::capture(const LibraryCall &call,
+                            std::span<void *const> buffers) const {
+  const Driver &api = driver();
+  Stream stream = make_stream(loaded.device());
+  // Other threads may do what they like meanwhile.
+  check(api.cuStreamBeginCapture_v2(stream.get(), kCaptureRelaxed),
+        "cannot capture a library's work");
+  std::string failure;
+  try {
+    execute(call, buffers, stream.get());
+  } catch (const Error &error) {
+    failure = error.what();
+  }
+  CUgraph handle = nullptr;
+  CUresult result = api.cuStreamEndCapture(stream.get(), &handle);
+  Graph graph(loaded.device(), handle);
+  if (failure.empty() && result != kSuccess)
+    failure = "its work cannot be captured: " + api.text(result);
+  if (failure.empty())
+    return graph;
+  loaded.libraries().refuse(call.kernel, call.alignments, failure);
+  return {};
+}
+
+} // namespace tinh::runtime::cuda
