@@ -17,7 +17,8 @@ import sys
 import tempfile
 
 STANDARD = re.compile(r"lib(c|m|dl|pthread|stdc\+\+|gcc_s)\.so\.\d+")
-MAX_SIZE = {"libtinh_runtime": 335_000, "libtinh_cuda": 190_000}
+# By g++, for microcomputers, and by Clang, whose code is larger.
+MAX_SIZE = {"libtinh_runtime": (260_000, 310_000), "libtinh_cuda": (190_000, 190_000)}
 
 
 def run(*command):
@@ -43,7 +44,8 @@ def main():
         stripped = pathlib.Path(folder) / "stripped.so"
         run("strip", "-o", str(stripped), library)
         size = stripped.stat().st_size
-    limit = MAX_SIZE[pathlib.Path(library).name.split(".")[0]]
+    limits = MAX_SIZE[pathlib.Path(library).name.split(".")[0]]
+    limit = limits["clang" in run("readelf", "-p", ".comment", library)]
     assert size < limit, (size, limit)
     print(f"{size} bytes, needs {', '.join(needed)}, {len(exported)} functions")
 
