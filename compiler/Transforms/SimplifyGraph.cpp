@@ -16,6 +16,7 @@
 #include "compiler/Transforms/Constants.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/SimplifyConv.h"
+#include "compiler/Transforms/SimplifyScatter.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -454,6 +455,7 @@ static void populatePatterns(RewritePatternSet &patterns) {
   patterns.add(+dropDoubleNot);
   patterns.add<NarrowOperands>(context);
   populateConvPatterns(patterns);
+  populateScatterPatterns(patterns);
   patterns.add(+foldTransposeIntoMatmul);
   patterns.add(+hoistReshape);
   patterns.add(+liftTranspose);

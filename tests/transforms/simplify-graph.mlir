@@ -262,3 +262,48 @@ func.func @bits(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xui32>) {
   %2 = graph.bitcast %0 : tensor<4xi32> to tensor<4xui32>
   return %1, %2 : tensor<4xf32>, tensor<4xui32>
 }
+
+// -----
+
+// A scatter into a box, by a table of tuples. What was put there before goes.
+// CHECK-LABEL: func.func @scatter_into_box
+// CHECK-NEXT: %[[LEFT:.*]] = graph.slice %arg0 starts [1, 0] sizes [2, 1] steps [1, 1]
+// CHECK-NEXT: %[[ROWS:.*]] = graph.concat %[[LEFT]], %arg1 axis 1
+// CHECK-NEXT: %[[TOP:.*]] = graph.slice %arg0 starts [0, 0] sizes [1, 5] steps [1, 1]
+// CHECK-NEXT: %[[BOTTOM:.*]] = graph.slice %arg0 starts [3, 0] sizes [1, 5] steps [1, 1]
+// CHECK-NEXT: %[[Y:.*]] = graph.concat %[[TOP]], %[[ROWS]], %[[BOTTOM]] axis 0
+// CHECK-NEXT: return %[[Y]]
+func.func @scatter_into_box(%x: tensor<4x5xf32>, %u: tensor<2x4xf32>, %v: tensor<2x4xf32>) -> tensor<4x5xf32> {
+  %all = graph.iota start 0 step 1 : tensor<4xi64>
+  %some = graph.slice %all starts [1] sizes [2] steps [1] : tensor<4xi64> -> tensor<2xi64>
+  %row = graph.reshape %some : tensor<2xi64> to tensor<2x1xi64>
+  %rows = graph.broadcast %row : tensor<2x1xi64> to tensor<2x4xi64>
+  %column = graph.constant dense<[-4, -3, -2, -1]> : tensor<4xi64>
+  %columns = graph.broadcast %column : tensor<4xi64> to tensor<2x4xi64>
+  %a = graph.reshape %rows : tensor<2x4xi64> to tensor<2x4x1xi64>
+  %b = graph.reshape %columns : tensor<2x4xi64> to tensor<2x4x1xi64>
+  %i = graph.concat %a, %b axis 2 : (tensor<2x4x1xi64>, tensor<2x4x1xi64>) -> tensor<2x4x2xi64>
+  %0 = graph.scatter_nd assign %x, %i, %v : tensor<4x5xf32>, tensor<2x4x2xi64>, tensor<2x4xf32>
+  %1 = graph.scatter_nd assign %0, %i, %u : tensor<4x5xf32>, tensor<2x4x2xi64>, tensor<2x4xf32>
+  return %1 : tensor<4x5xf32>
+}
+
+// -----
+
+// Places out of order, apart, the same twice, beyond x; sums.
+// CHECK-LABEL: func.func @scatter_elsewhere
+// CHECK-COUNT-5: graph.scatter_nd
+func.func @scatter_elsewhere(%x: tensor<4xf32>, %u: tensor<2xf32>)
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %back = graph.constant dense<[[1], [0]]> : tensor<2x1xi64>
+  %apart = graph.constant dense<[[0], [2]]> : tensor<2x1xi64>
+  %twice = graph.constant dense<1> : tensor<2x1xi64>
+  %wrapped = graph.constant dense<[[-1], [0]]> : tensor<2x1xi64>
+  %next = graph.constant dense<[[0], [1]]> : tensor<2x1xi64>
+  %0 = graph.scatter_nd assign %x, %back, %u : tensor<4xf32>, tensor<2x1xi64>, tensor<2xf32>
+  %1 = graph.scatter_nd assign %x, %apart, %u : tensor<4xf32>, tensor<2x1xi64>, tensor<2xf32>
+  %2 = graph.scatter_nd assign %x, %twice, %u : tensor<4xf32>, tensor<2x1xi64>, tensor<2xf32>
+  %3 = graph.scatter_nd assign %x, %wrapped, %u : tensor<4xf32>, tensor<2x1xi64>, tensor<2xf32>
+  %4 = graph.scatter_nd add %x, %next, %u : tensor<4xf32>, tensor<2x1xi64>, tensor<2xf32>
+  return %0, %1, %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
