@@ -54,10 +54,9 @@ bool isModerate(int64_t number) {
   return -kLargest <= number && number <= kLargest;
 }
 
-/// A constant, if its elements are such ones.
-std::optional<Counted> countedConstant(DenseElementsAttr value) {
-  SmallVector<int64_t> elements = denseToInts(value);
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+/// The elements of a constant, if they are such ones.
+std::optional<Counted> countedElements(ArrayRef<int64_t> elements,
+                                       ArrayRef<int64_t> shape) {
   if (elements.empty() || !llvm::all_of(elements, isModerate))
     return std::nullopt;
   Counted result{elements.front(), SmallVector<int64_t>(shape.size(), 0)};
@@ -127,7 +126,8 @@ std::optional<Counted> findCounted(Value value, unsigned depth = 0) {
       result = Counted{dense.getSplatValue<APInt>().getSExtValue(),
                        SmallVector<int64_t>(tensorType(value).getRank(), 0)};
     else if (dense)
-      result = countedConstant(dense);
+      result =
+          countedElements(denseToInts(dense), tensorType(value).getShape());
   } else if (auto iota = dyn_cast<IotaOp>(op)) {
     result = Counted{static_cast<int64_t>(iota.getStart()),
                      {static_cast<int64_t>(iota.getStep())}};
@@ -140,7 +140,25 @@ std::optional<Counted> findCounted(Value value, unsigned depth = 0) {
   return result;
 }
 
-/// The numbers of tuples that lie along the last dimension, one by one.
+/// The numbers of constant tuples along the last dimension, one by one.
+bool findTuples(DenseElementsAttr indices, SmallVectorImpl<Counted> &numbers) {
+  SmallVector<int64_t> all = denseToInts(indices), elements;
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(indices.getType()).getShape();
+  auto width = static_cast<size_t>(shape.back());
+  for (size_t k = 0; k < width; ++k) {
+    elements.clear();
+    for (size_t i = k; i < all.size(); i += width)
+      elements.push_back(all[i]);
+    auto number = countedElements(elements, shape.drop_back());
+    if (!number)
+      return false;
+    numbers.push_back(*number);
+  }
+  return true;
+}
+
+/// The same of tuples that ops make.
 bool findTuples(Value indices, SmallVectorImpl<Counted> &numbers) {
   int64_t width = tensorType(indices).getShape().back();
   if (auto concat = indices.getDefiningOp<ConcatOp>();
@@ -149,6 +167,9 @@ bool findTuples(Value indices, SmallVectorImpl<Counted> &numbers) {
     return llvm::all_of(concat.getInputs(), [&](Value part) {
       return !part.getDefiningOp<ConcatOp>() && findTuples(part, numbers);
     });
+  if (auto constant = indices.getDefiningOp<ConstantOp>())
+    if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+      return findTuples(dense, numbers);
   auto all = findCounted(indices);
   if (!all)
     return false;

@@ -307,3 +307,16 @@ func.func @scatter_elsewhere(%x: tensor<4xf32>, %u: tensor<2xf32>)
   %4 = graph.scatter_nd add %x, %next, %u : tensor<4xf32>, tensor<2x1xi64>, tensor<2xf32>
   return %0, %1, %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The same table as a constant.
+// CHECK-LABEL: func.func @scatter_by_constant
+// CHECK-NOT: graph.scatter_nd
+// CHECK: graph.concat {{.*}} axis 1
+// CHECK: graph.concat {{.*}} axis 0
+func.func @scatter_by_constant(%x: tensor<3x4xf32>, %u: tensor<2x2xf32>) -> tensor<3x4xf32> {
+  %i = graph.constant dense<[[[1, -2], [1, -1]], [[2, -2], [2, -1]]]> : tensor<2x2x2xi64>
+  %0 = graph.scatter_nd assign %x, %i, %u : tensor<3x4xf32>, tensor<2x2x2xi64>, tensor<2x2xf32>
+  return %0 : tensor<3x4xf32>
+}
