@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Half.h"
-#include "compiler/Eager/Tensor/PrintNumbers.h"
+#include "compiler/Eager/Tensor/Printing/PrintNumbers.h"
 #include "compiler/Eager/Tensor/Support.h"
 
 #include <cstring>

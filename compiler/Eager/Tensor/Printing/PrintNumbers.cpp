@@ -10,7 +10,7 @@
 // rounded ones. Then the widths in which all of them line up.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/Tensor/PrintNumbers.h"
+#include "compiler/Eager/Tensor/Printing/PrintNumbers.h"
 
 #include "compiler/Eager/Tensor/Half.h"
 

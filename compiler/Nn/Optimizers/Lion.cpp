@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Nn/UpdateRule.h"
+#include "compiler/Nn/Optimizers/UpdateRule.h"
 
 using namespace tinh;
 using namespace tinh::optim;

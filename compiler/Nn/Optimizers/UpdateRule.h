@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_NN_UPDATERULE_H
-#define TINH_NN_UPDATERULE_H
+#ifndef TINH_NN_OPTIMIZERS_UPDATERULE_H
+#define TINH_NN_OPTIMIZERS_UPDATERULE_H
 
 #include "compiler/Nn/OptionReader.h"
 #include "tinh/optim.h"
@@ -36,4 +36,4 @@ Rule makeLion(nn::OptionReader &options, At at);
 
 } // namespace tinh::optim
 
-#endif // TINH_NN_UPDATERULE_H
+#endif // TINH_NN_OPTIMIZERS_UPDATERULE_H

@@ -10,7 +10,7 @@
 // in float32, too, where βᵗ is near 1.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Nn/UpdateRule.h"
+#include "compiler/Nn/Optimizers/UpdateRule.h"
 
 #include <cmath>
 

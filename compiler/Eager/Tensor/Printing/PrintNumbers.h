@@ -11,8 +11,8 @@
 // most 8.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_EAGER_TENSOR_PRINTNUMBERS_H
-#define TINH_EAGER_TENSOR_PRINTNUMBERS_H
+#ifndef TINH_EAGER_TENSOR_PRINTING_PRINTNUMBERS_H
+#define TINH_EAGER_TENSOR_PRINTING_PRINTNUMBERS_H
 
 #include "tinh/tensor_types.h"
 
@@ -39,4 +39,4 @@ std::string formatNumber(const PrintedNumber &number, DType dtype);
 
 } // namespace tinh::eager
 
-#endif // TINH_EAGER_TENSOR_PRINTNUMBERS_H
+#endif // TINH_EAGER_TENSOR_PRINTING_PRINTNUMBERS_H

@@ -14,7 +14,7 @@
 #include "compiler/Eager/Tensor/Autocast.h"
 #include "compiler/Eager/Tensor/Device.h"
 #include "compiler/Eager/Tensor/Elementwise.h"
-#include "compiler/Eager/Tensor/Windows.h"
+#include "compiler/Eager/Tensor/Windows/Windows.h"
 
 using namespace tinh;
 using namespace tinh::eager;

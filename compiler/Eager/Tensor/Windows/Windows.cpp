@@ -9,7 +9,7 @@
 // Windows and extents from strides, paddings and dilations.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/Tensor/Windows.h"
+#include "compiler/Eager/Tensor/Windows/Windows.h"
 
 #include "compiler/Eager/Tensor/Autocast.h"
 #include "compiler/Eager/Tensor/Device.h"

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_EAGER_TENSOR_WINDOWS_H
-#define TINH_EAGER_TENSOR_WINDOWS_H
+#ifndef TINH_EAGER_TENSOR_WINDOWS_WINDOWS_H
+#define TINH_EAGER_TENSOR_WINDOWS_WINDOWS_H
 
 #include "compiler/Eager/Tensor/Support.h"
 
@@ -38,4 +38,4 @@ Tensor convolve(const TensorImpl &x, const TensorImpl &weights,
 
 } // namespace tinh::eager
 
-#endif // TINH_EAGER_TENSOR_WINDOWS_H
+#endif // TINH_EAGER_TENSOR_WINDOWS_WINDOWS_H
