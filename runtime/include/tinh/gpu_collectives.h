@@ -1,0 +1,65 @@
+/*===- tinh/gpu_collectives.h - Collectives of GPUs ---------------*- C -*-===//
+ *
+ * Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+ * See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===----------------------------------------------------------------------===//
+ *
+ * libtinh_nccl.so has the table of tinh/collectives.h, whose collectives are of
+ * the CPU's memory and MPI's, and these functions for the GPU's memory. Each
+ * rank has one GPU. Plain C11.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef TINH_GPU_COLLECTIVES_H
+#define TINH_GPU_COLLECTIVES_H
+
+#include "tinh/collectives.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `collectives` is the table that tinh_collectives_create of the same library
+ * has given. Functions that may fail return NULL or a sentence, as those of
+ * that table do; a failure of NCCL is that of all ranks, and final. From any
+ * thread. */
+typedef struct tinh_gpu_collectives {
+  uint32_t struct_size; /* sizeof(tinh_gpu_collectives_t). */
+
+  /* The number of this rank's GPU, as the CUDA driver counts. */
+  uint32_t (*gpu)(tinh_collectives_t *collectives);
+
+  /* Queues a collective of the GPU's memory behind what `stream`, a CUstream of
+   * the GPU's primary context, has been given so far; what it is given later
+   * runs beside it. All ranks start the same ones in the same order. Sums of
+   * f16 and bf16 may be rounded after each addition, and the order of additions
+   * is NCCL's. Not done by NCCL, and refused: the maximum of floats, which
+   * would lose NaN, and another `wire` than `dtype`. */
+  const char *(*start)(tinh_collectives_t *collectives,
+                       const tinh_collective_t *collective, void *stream,
+                       uint64_t *out_ticket);
+
+  /* What `stream` is given from now on runs once the collective is done. */
+  const char *(*order)(tinh_collectives_t *collectives, uint64_t ticket,
+                       void *stream);
+
+  /* Waits for the collective, and says whether it, or the communicator, has
+   * failed; the ticket ends. Once for each. */
+  const char *(*wait)(tinh_collectives_t *collectives, uint64_t ticket);
+
+  /* Registers memory with NCCL, which may then send it without copies; all
+   * ranks do so alike. It is released before it is freed. */
+  const char *(*add_memory)(tinh_collectives_t *collectives, void *data,
+                            uint64_t size, void **out_memory);
+  const char *(*remove_memory)(tinh_collectives_t *collectives, void *memory);
+} tinh_gpu_collectives_t;
+
+/* The library's object of type tinh_gpu_collectives_t. */
+#define TINH_GPU_COLLECTIVES "tinh_gpu_collectives"
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* TINH_GPU_COLLECTIVES_H */

@@ -1,0 +1,456 @@
+//===- communicator.cpp - Collectives over NCCL ----------------- -*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "communicator.h"
+
+#include "tinh/runtime.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace tinh::nccl {
+
+using namespace runtime::cuda;
+using runtime::Error;
+
+namespace {
+
+/// A call that is wrong, and harms nothing else.
+struct Refusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+Communicator &from(tinh_collectives_t *table) {
+  return *static_cast<Communicator *>(table);
+}
+
+/// How NCCL calls elements that it adds; -1: it does not.
+int nccl_type(tinh_dtype_t dtype) {
+  switch (dtype) {
+  case TINH_DTYPE_I32:
+    return kInt32;
+  case TINH_DTYPE_I64:
+    return kInt64;
+  case TINH_DTYPE_F16:
+    return kFloat16;
+  case TINH_DTYPE_BF16:
+    return kBfloat16;
+  case TINH_DTYPE_F32:
+    return kFloat32;
+  case TINH_DTYPE_F64:
+    return kFloat64;
+  default:
+    return -1;
+  }
+}
+
+bool is_integer(tinh_dtype_t dtype) {
+  return dtype == TINH_DTYPE_I32 || dtype == TINH_DTYPE_I64;
+}
+
+bool reduces(const tinh_collective_t &collective) {
+  return collective.kind == TINH_ALL_REDUCE ||
+         collective.kind == TINH_REDUCE_SCATTER;
+}
+
+std::string describe(const tinh_collective_t &collective, uint64_t number) {
+  static constexpr const char *kKinds[] = {"all-reduce", "all-gather",
+                                           "reduce-scatter", "broadcast"};
+  return std::string(kKinds[collective.kind]) + " " + std::to_string(number) +
+         " (" + std::to_string(collective.count) + " elements)";
+}
+
+/// What is wrong with it, for NCCL, or null.
+const char *problem(const tinh_collective_t &c, uint32_t num_ranks) {
+  if (c.kind > TINH_BROADCAST || c.reduction > TINH_REDUCE_MAX ||
+      tinh_dtype_size(c.dtype) == 0)
+    return "there is no such collective";
+  if (c.kind == TINH_BROADCAST && c.root >= num_ranks)
+    return "the root of a broadcast is no rank";
+  if (c.count != 0 && (!c.input || !c.output))
+    return "a collective has no memory";
+  if (!reduces(c))
+    return nullptr;
+  if (c.wire != c.dtype)
+    return "NCCL sends elements as they are: compile without --wire";
+  if (nccl_type(c.dtype) < 0)
+    return "NCCL reduces f16, bf16, f32, f64, i32 and i64 here";
+  if (c.reduction == TINH_REDUCE_MEAN && is_integer(c.dtype))
+    return "a mean is one of floats";
+  if (c.reduction == TINH_REDUCE_MAX && !is_integer(c.dtype))
+    return "NCCL's maximum of floats loses NaN: reduce it on the CPU";
+  return nullptr;
+}
+
+} // namespace
+
+struct Communicator::InContext {
+  explicit InContext(const Communicator &of) {
+    check(driver().cuCtxPushCurrent_v2(of.context), "cannot use the GPU");
+  }
+  ~InContext() {
+    CUcontext popped = nullptr;
+    driver().cuCtxPopCurrent_v2(&popped);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Joining
+//===----------------------------------------------------------------------===//
+
+Communicator::Communicator(tinh_collectives_t *host, Clock::duration timeout)
+    : tinh_collectives_t{}, host(host), timeout(timeout) {
+  struct_size = sizeof(tinh_collectives_t);
+  rank = host->rank;
+  num_ranks = host->num_ranks;
+  local_rank = host->local_rank;
+  num_local_ranks = host->num_local_ranks;
+  cpus = host->cpus;
+  start = [](tinh_collectives_t *table, const tinh_collective_t *collective,
+             uint64_t *ticket) {
+    return from(table).host->start(from(table).host, collective, ticket);
+  };
+  wait = [](tinh_collectives_t *table, uint64_t ticket) {
+    return from(table).host->wait(from(table).host, ticket);
+  };
+  if (host->wait_timed)
+    wait_timed = [](tinh_collectives_t *table, uint64_t ticket,
+                    int64_t *finished) {
+      return from(table).host->wait_timed(from(table).host, ticket, finished);
+    };
+  abort = [](tinh_collectives_t *table, const char *why) {
+    from(table).give_up(why);
+  };
+  destroy = [](tinh_collectives_t *table) { delete &from(table); };
+
+  std::string problem;
+  try {
+    load();
+  } catch (const std::exception &error) {
+    problem = error.what();
+  }
+  try {
+    agree(problem);
+    join();
+  } catch (...) {
+    leave();
+    throw;
+  }
+}
+
+/// What this rank needs by itself.
+void Communicator::load() {
+  const char *named = std::getenv("TINH_NCCL");
+  try {
+    nccl = std::make_unique<Functions>(named ? named : "libnccl.so.2");
+  } catch (const Error &error) {
+    throw Refusal(std::string("cannot use NCCL: ") + error.what());
+  }
+  int version = 0, count = 0;
+  check_nccl(nccl->ncclGetVersion(&version), "asking for NCCL's version");
+  library_name = host->library + std::string(" and NCCL ") +
+                 std::to_string(version / 10000) + "." +
+                 std::to_string(version / 100 % 100) + "." +
+                 std::to_string(version % 100);
+  library = library_name.c_str();
+  // Before 2.9 versions had another form, of four digits.
+  if (version < kOldestVersion)
+    throw Refusal("NCCL is too old: its version code is " +
+                  std::to_string(version) + ", and 2.19 (21900) is needed");
+  check(driver().cuDeviceGetCount(&count), "cannot count the GPUs");
+  if (count == 0)
+    throw Refusal("the CUDA driver sees no GPU");
+  // Where each rank is shown another GPU alone, that is number 0.
+  device_index = local_rank % static_cast<uint32_t>(count);
+  check(driver().cuDeviceGet(&device, static_cast<int>(device_index)),
+        "cannot find the GPU");
+  check(driver().cuDevicePrimaryCtxRetain(&context, device),
+        "cannot use the GPU");
+  InContext current(*this);
+  check(driver().cuStreamCreate(&own, kStreamNonBlocking),
+        "cannot make a stream for NCCL");
+}
+
+void Communicator::exchange(const tinh_collective_t &collective) {
+  uint64_t ticket = 0;
+  const char *error = host->start(host, &collective, &ticket);
+  if (!error)
+    error = host->wait(host, ticket);
+  if (error)
+    throw Refusal(error);
+}
+
+/// Throws on all ranks if one has a problem, or another NCCL.
+void Communicator::agree(const std::string &problem) {
+  int32_t version = 0;
+  if (problem.empty())
+    nccl->ncclGetVersion(&version);
+  std::vector<int32_t> versions(num_ranks);
+  exchange({TINH_ALL_GATHER, TINH_REDUCE_SUM, TINH_DTYPE_I32, TINH_DTYPE_I32, 0,
+            1, &version, versions.data()});
+  if (!problem.empty())
+    throw Refusal("rank " + std::to_string(rank) + ": " + problem);
+  for (uint32_t other = 0; other < num_ranks; ++other)
+    if (versions[other] == 0)
+      throw Refusal("rank " + std::to_string(other) + " cannot use NCCL");
+  for (uint32_t other = 0; other < num_ranks; ++other)
+    if (versions[other] != versions[0])
+      throw Refusal("rank " + std::to_string(other) +
+                    " has another version of NCCL than rank 0: " +
+                    std::to_string(versions[other]) + " instead of " +
+                    std::to_string(versions[0]));
+}
+
+void Communicator::join() {
+  InContext current(*this);
+  UniqueId id = {};
+  Result result = rank == 0 ? nccl->ncclGetUniqueId(&id) : kSuccess;
+  // Zeros, if there is none: all ranks hear of it.
+  if (result != kSuccess)
+    id = {};
+  exchange({TINH_BROADCAST, TINH_REDUCE_SUM, TINH_DTYPE_U8, TINH_DTYPE_U8, 0,
+            sizeof id, &id, &id});
+  check_nccl(result, "making the communicator's id");
+  UniqueId none = {};
+  if (std::memcmp(&id, &none, sizeof id) == 0)
+    throw Refusal("rank 0 has no id for NCCL's communicator");
+  Config config;
+  config.blocking = 0; // So that what hangs ends at the timeout.
+  settle(nccl->ncclCommInitRankConfig(&comm, static_cast<int>(num_ranks), id,
+                                      static_cast<int>(rank), &config),
+         "joining the other ranks");
+}
+
+Communicator::~Communicator() {
+  leave();
+  host->destroy(host);
+}
+
+void Communicator::leave() noexcept {
+  try {
+    if (!context)
+      return;
+    InContext current(*this);
+    if (comm && failure.empty()) {
+      settle(nccl->ncclCommFinalize(comm), "leaving the other ranks");
+      nccl->ncclCommDestroy(comm);
+      comm = nullptr;
+    }
+    if (comm)
+      nccl->ncclCommAbort(comm);
+    for (auto &[ticket, started] : tickets)
+      events.push_back(started.done);
+    for (CUevent event : events)
+      driver().cuEventDestroy_v2(event);
+    if (own)
+      driver().cuStreamDestroy_v2(own);
+  } catch (const std::exception &) { // There is nobody to tell.
+    if (comm)
+      nccl->ncclCommAbort(comm);
+  }
+  driver().cuDevicePrimaryCtxRelease_v2(device);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+void Communicator::throw_nccl(Result result, const std::string &what) {
+  std::string text = "rank " + std::to_string(rank) + ": " + what +
+                     ": NCCL: " + nccl->ncclGetErrorString(result);
+  const char *last = nccl->ncclGetLastError(comm);
+  if (last && *last)
+    text += std::string(": ") + last;
+  throw std::runtime_error(text);
+}
+
+void Communicator::check_nccl(Result result, const std::string &what) {
+  if (result != kSuccess)
+    throw_nccl(result, what);
+}
+
+void Communicator::settle(Result result, const std::string &what) {
+  Clock::time_point end = Clock::now() + timeout;
+  while (result == kInProgress) {
+    {
+      std::lock_guard lock(messages);
+      if (!abort_reason.empty())
+        throw std::runtime_error(abort_reason);
+    }
+    if (Clock::now() > end)
+      throw std::runtime_error(
+          "rank " + std::to_string(rank) + ": " + what +
+          " has waited for other ranks until the timeout: one has died, or has "
+          "not come so far");
+    std::this_thread::yield();
+    check_nccl(nccl->ncclCommGetAsyncError(comm, &result), what);
+  }
+  check_nccl(result, what);
+}
+
+const char *Communicator::refuse(const std::string &why) {
+  std::lock_guard lock(messages);
+  return mistakes.emplace_back(why).c_str();
+}
+
+/// With `calls` held.
+const char *Communicator::fail(const std::string &why) {
+  std::unique_lock lock(messages);
+  if (!failure.empty())
+    return failure.c_str();
+  failure = why;
+  lock.unlock();
+  if (comm)
+    nccl->ncclCommAbort(comm);
+  comm = nullptr;
+  host->abort(host, failure.c_str());
+  return failure.c_str();
+}
+
+void Communicator::give_up(const char *why) {
+  {
+    std::lock_guard lock(messages);
+    abort_reason = why;
+  }
+  std::lock_guard lock(calls);
+  fail(why);
+}
+
+template <typename Body> const char *Communicator::guarded(Body &&body) {
+  std::lock_guard lock(calls);
+  try {
+    if (!failure.empty())
+      return failure.c_str();
+    InContext current(*this);
+    body();
+    return nullptr;
+  } catch (const Refusal &refusal) {
+    return refuse(refusal.what());
+  } catch (const std::exception &error) {
+    return fail(error.what());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+void Communicator::enqueue(const tinh_collective_t &c) {
+  int operation = c.reduction == TINH_REDUCE_MAX    ? kMax
+                  : c.reduction == TINH_REDUCE_MEAN ? kAvg
+                                                    : kSum;
+  size_t bytes = c.count * tinh_dtype_size(c.dtype);
+  Result result = kSuccess;
+  switch (c.kind) {
+  case TINH_ALL_REDUCE:
+    result = nccl->ncclAllReduce(c.input, c.output, c.count, nccl_type(c.dtype),
+                                 operation, comm, own);
+    break;
+  case TINH_REDUCE_SCATTER:
+    result = nccl->ncclReduceScatter(c.input, c.output, c.count,
+                                     nccl_type(c.dtype), operation, comm, own);
+    break;
+  case TINH_ALL_GATHER:
+    result = nccl->ncclAllGather(c.input, c.output, bytes, kUint8, comm, own);
+    break;
+  case TINH_BROADCAST:
+    result = nccl->ncclBroadcast(c.input, c.output, bytes, kUint8,
+                                 static_cast<int>(c.root), comm, own);
+    break;
+  }
+  settle(result, describe(c, num_started));
+}
+
+const char *Communicator::begin(const tinh_collective_t &collective,
+                                CUstream stream, uint64_t &ticket) {
+  return guarded([&] {
+    if (const char *wrong = problem(collective, num_ranks))
+      throw Refusal(wrong);
+    CUevent event = nullptr;
+    if (events.empty()) {
+      check(driver().cuEventCreate(&event, kEventDisableTiming),
+            "cannot make an event");
+    } else {
+      event = events.back();
+      events.pop_back();
+    }
+    ticket = ++num_started;
+    // First of what it waits for, then of what waits for it.
+    tickets[ticket] = {event, describe(collective, ticket)};
+    check(driver().cuEventRecord(event, stream), tickets[ticket].what);
+    check(driver().cuStreamWaitEvent(own, event, 0), tickets[ticket].what);
+    enqueue(collective);
+    check(driver().cuEventRecord(event, own), tickets[ticket].what);
+  });
+}
+
+const Communicator::Started &Communicator::find(uint64_t ticket) {
+  auto found = tickets.find(ticket);
+  if (found == tickets.end())
+    throw Refusal("there is no collective " + std::to_string(ticket) +
+                  " to wait for");
+  return found->second;
+}
+
+const char *Communicator::order(uint64_t ticket, CUstream stream) {
+  return guarded([&] {
+    const Started &started = find(ticket);
+    check(driver().cuStreamWaitEvent(stream, started.done, 0), started.what);
+  });
+}
+
+bool Communicator::is_done(const Started &started) {
+  Result state = kSuccess;
+  check_nccl(nccl->ncclCommGetAsyncError(comm, &state), started.what);
+  if (state != kInProgress)
+    check_nccl(state, started.what);
+  CUresult result = driver().cuEventQuery(started.done);
+  if (result != kNotReady)
+    check(result, started.what);
+  return result == runtime::cuda::kSuccess;
+}
+
+const char *Communicator::finish(uint64_t ticket) {
+  Clock::time_point end = Clock::now() + timeout;
+  for (bool done = false; !done;) {
+    const char *error = guarded([&] {
+      const Started &started = find(ticket);
+      done = is_done(started);
+      if (done) {
+        events.push_back(started.done);
+        tickets.erase(ticket);
+      } else if (Clock::now() > end) {
+        throw std::runtime_error(
+            "rank " + std::to_string(rank) + ": " + started.what +
+            " was not done at the timeout: another rank has died, or has not "
+            "started it");
+      }
+    });
+    if (error)
+      return error;
+    if (!done)
+      std::this_thread::yield();
+  }
+  return nullptr;
+}
+
+const char *Communicator::add_memory(void *data, uint64_t size, void *&memory) {
+  return guarded([&] {
+    settle(nccl->ncclCommRegister(comm, data, size, &memory),
+           "registering memory");
+  });
+}
+
+const char *Communicator::remove_memory(void *memory) {
+  return guarded([&] {
+    settle(nccl->ncclCommDeregister(comm, memory), "releasing memory");
+  });
+}
+
+} // namespace tinh::nccl

@@ -1,0 +1,73 @@
+//===- create.cpp - Collectives over NCCL ----------------------- -*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "communicator.h"
+
+#include "tinh/runtime.h"
+
+using namespace tinh::nccl;
+
+namespace {
+
+/// The launcher's MPI, which has checked the timeout, too.
+tinh_collectives_t *join_by_mpi(const tinh_collectives_options_t *options) {
+  tinh_collectives_t *host = nullptr;
+  if (tinh_collectives_load(nullptr, options, &host) != TINH_OK)
+    throw std::runtime_error(tinh_last_error());
+  return host;
+}
+
+Communicator &from(tinh_collectives_t *table) {
+  return *static_cast<Communicator *>(table);
+}
+
+} // namespace
+
+extern "C" TINH_API const char *
+tinh_collectives_create(const tinh_collectives_options_t *options,
+                        tinh_collectives_t **out_collectives) {
+  thread_local std::string message;
+  tinh_collectives_t *host = nullptr;
+  try {
+    host = join_by_mpi(options);
+    double timeout = options && options->timeout != 0 ? options->timeout : 60;
+    *out_collectives =
+        new Communicator(host, std::chrono::duration_cast<Clock::duration>(
+                                   std::chrono::duration<double>(timeout)));
+    return nullptr;
+  } catch (const std::exception &error) {
+    message = error.what();
+  }
+  if (host) {
+    host->abort(host, message.c_str());
+    host->destroy(host);
+  }
+  return message.c_str();
+}
+
+extern "C" TINH_API const tinh_gpu_collectives_t tinh_gpu_collectives;
+const tinh_gpu_collectives_t tinh_gpu_collectives = {
+    sizeof(tinh_gpu_collectives_t),
+    [](tinh_collectives_t *table) { return from(table).gpu(); },
+    [](tinh_collectives_t *table, const tinh_collective_t *collective,
+       void *stream, uint64_t *ticket) {
+      return from(table).begin(*collective, static_cast<CUstream>(stream),
+                               *ticket);
+    },
+    [](tinh_collectives_t *table, uint64_t ticket, void *stream) {
+      return from(table).order(ticket, static_cast<CUstream>(stream));
+    },
+    [](tinh_collectives_t *table, uint64_t ticket) {
+      return from(table).finish(ticket);
+    },
+    [](tinh_collectives_t *table, void *data, uint64_t size, void **memory) {
+      return from(table).add_memory(data, size, *memory);
+    },
+    [](tinh_collectives_t *table, void *memory) {
+      return from(table).remove_memory(memory);
+    }};

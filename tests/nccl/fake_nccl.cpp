@@ -1,0 +1,343 @@
+//===- fake_nccl.cpp - An NCCL of ranks in one process ---------- -*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All ranks are threads of this process, on the fake GPU. As NCCL that does not
+// block may, a call is in progress until all ranks have made it; then the
+// collective is queued on all their streams, and computes when none of them has
+// work before it. What the real one does not check, and would compute wrong or
+// hang for, ends here with a line in ncclGetLastError: other calls, counts or
+// types on one rank; another stream; a call while another one is in progress.
+//
+// TINH_FAKE_NCCL_VERSION is the version it has.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/nccl/nccl.h"
+#include "tests/cuda/driver/compute.h"
+#include "tests/cuda/driver/fake_library.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace tinh::nccl {
+#define TINH_DECLARE(result, name, parameters)                                 \
+  TINH_LIBRARY result name parameters;
+TINH_NCCL_FUNCTIONS(TINH_DECLARE)
+#undef TINH_DECLARE
+// Those of the fake driver.
+using runtime::cuda::CUevent;
+using runtime::cuda::CUresult;
+extern "C" {
+CUresult cuEventCreate(CUevent *, unsigned);
+CUresult cuEventRecord(CUevent, CUstream);
+CUresult cuEventDestroy_v2(CUevent);
+CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned);
+}
+
+namespace {
+
+struct Call {
+  std::string function;
+  size_t count;
+  int type, operation, root;
+  const void *input;
+  void *output;
+  CUstream stream;
+
+  bool same(const Call &other) const {
+    return function == other.function && count == other.count &&
+           type == other.type && operation == other.operation &&
+           root == other.root;
+  }
+};
+
+struct Group {
+  std::vector<Comm> ranks; ///< Null: has not come.
+  std::vector<std::unique_ptr<Call>> calls;
+};
+
+std::mutex mutex;
+std::map<std::string, std::shared_ptr<Group>> groups;
+int num_ids = 0;
+
+} // namespace
+
+struct CommObject {
+  std::shared_ptr<Group> group;
+  size_t rank;
+  Result state = kInProgress;
+  std::string error;
+  CUstream stream = nullptr; ///< Of the first call.
+  std::map<void *, size_t> registered;
+};
+
+namespace {
+
+size_t size_of(int type) {
+  switch (type) {
+  case kUint8:
+    return 1;
+  case kFloat16:
+  case kBfloat16:
+    return 2;
+  case kInt32:
+  case kFloat32:
+    return 4;
+  default:
+    return 8;
+  }
+}
+
+template <typename T>
+void reduce(const std::vector<std::vector<char>> &inputs, size_t first,
+            size_t count, int operation, void *output) {
+  for (size_t i = 0; i < count; ++i) {
+    auto at = [&](size_t rank) {
+      T value;
+      std::memcpy(&value, inputs[rank].data() + (first + i) * sizeof(T),
+                  sizeof(T));
+      return value;
+    };
+    T result = at(0);
+    for (size_t rank = 1; rank < inputs.size(); ++rank)
+      result =
+          operation == kMax ? std::max(result, at(rank)) : T(result + at(rank));
+    if (operation == kAvg)
+      result = T(result / T(inputs.size()));
+    static_cast<T *>(output)[i] = result;
+  }
+}
+
+void reduce(int type, const std::vector<std::vector<char>> &inputs,
+            size_t first, const Call &call) {
+  auto as = [&]<typename T>(T) {
+    reduce<T>(inputs, first, call.count, call.operation, call.output);
+  };
+  switch (type) {
+  case kInt32:
+    return as(int32_t());
+  case kInt64:
+    return as(int64_t());
+  case kFloat16:
+    return as(_Float16());
+  case kFloat32:
+    return as(float());
+  default:
+    return as(double());
+  }
+}
+
+size_t input_size(const Call &call, size_t ranks) {
+  return call.count * size_of(call.type) *
+         (call.function == "ncclReduceScatter" ? ranks : 1);
+}
+
+size_t output_size(const Call &call, size_t ranks) {
+  return call.count * size_of(call.type) *
+         (call.function == "ncclAllGather" ? ranks : 1);
+}
+
+void compute_all(const std::vector<Call> &calls) {
+  std::vector<std::vector<char>> inputs;
+  for (const Call &call : calls) {
+    const char *input = static_cast<const char *>(call.input);
+    inputs.emplace_back(input, input + input_size(call, calls.size()));
+  }
+  for (size_t rank = 0; rank < calls.size(); ++rank) {
+    const Call &call = calls[rank];
+    char *output = static_cast<char *>(call.output);
+    if (call.function == "ncclBroadcast")
+      std::copy(inputs[call.root].begin(), inputs[call.root].end(), output);
+    else if (call.function == "ncclAllGather")
+      for (const std::vector<char> &input : inputs)
+        output = std::copy(input.begin(), input.end(), output);
+    else
+      reduce(call.type, inputs,
+             call.function == "ncclReduceScatter" ? rank * call.count : 0,
+             call);
+  }
+}
+
+/// Puts the collective on all streams: behind what each has, and before what
+/// each is given later.
+void queue(const std::vector<Call> &calls) {
+  std::vector<tinh::fake::Range> touched;
+  for (const Call &call : calls) {
+    touched.push_back(
+        {const_cast<void *>(call.input), input_size(call, calls.size())});
+    touched.push_back({call.output, output_size(call, calls.size())});
+    CUevent before = nullptr;
+    cuEventCreate(&before, runtime::cuda::kEventDisableTiming);
+    cuEventRecord(before, call.stream);
+    cuStreamWaitEvent(calls[0].stream, before, 0);
+    cuEventDestroy_v2(before);
+  }
+  tinh::fake::compute(calls[0].stream, calls[0].function, touched,
+                      [calls] { compute_all(calls); });
+  CUevent done = nullptr;
+  cuEventCreate(&done, runtime::cuda::kEventDisableTiming);
+  cuEventRecord(done, calls[0].stream);
+  for (const Call &call : calls)
+    if (call.stream != calls[0].stream)
+      cuStreamWaitEvent(call.stream, done, 0);
+  cuEventDestroy_v2(done);
+}
+
+Result wrong(Comm comm, Result result, const std::string &what) {
+  comm->error = what;
+  return comm->state = result;
+}
+
+Result make(Comm comm, Call call) {
+  std::lock_guard lock(mutex);
+  if (int status = fake::injectedStatus(call.function))
+    return wrong(comm, status, "as the test wants it");
+  if (comm->state != kSuccess)
+    return wrong(comm, kInvalidUsage, "a call is still in progress");
+  if (comm->stream && comm->stream != call.stream)
+    return wrong(comm, kInvalidUsage, "a collective on another stream");
+  comm->stream = call.stream;
+  Group &group = *comm->group;
+  for (const auto &other : group.calls)
+    if (other && !other->same(call))
+      return wrong(comm, kInvalidUsage,
+                   call.function + " does not fit " + other->function +
+                       " of another rank");
+  group.calls[comm->rank] = std::make_unique<Call>(call);
+  comm->state = kInProgress;
+  std::vector<Call> calls;
+  for (auto &each : group.calls)
+    if (each)
+      calls.push_back(*each);
+  if (calls.size() < group.calls.size())
+    return kInProgress;
+  queue(calls);
+  for (auto &each : group.calls)
+    each.reset();
+  for (Comm each : group.ranks)
+    each->state = kSuccess;
+  return kSuccess;
+}
+
+} // namespace
+
+Result ncclGetVersion(int *version) {
+  const char *wanted = std::getenv("TINH_FAKE_NCCL_VERSION");
+  *version = wanted ? std::stoi(wanted) : 22809;
+  return kSuccess;
+}
+
+Result ncclGetUniqueId(UniqueId *id) {
+  std::lock_guard lock(mutex);
+  *id = {};
+  std::snprintf(id->internal, sizeof id->internal, "fake id %d", ++num_ids);
+  return kSuccess;
+}
+
+const char *ncclGetErrorString(Result result) {
+  return result == kInvalidUsage  ? "invalid usage"
+         : result == kRemoteError ? "remote process exited or there was a "
+                                    "network error"
+                                  : "unhandled error";
+}
+
+const char *ncclGetLastError(Comm comm) {
+  return comm ? comm->error.c_str() : "";
+}
+
+Result ncclCommInitRankConfig(Comm *comm, int num_ranks, UniqueId id, int rank,
+                              Config *config) {
+  std::lock_guard lock(mutex);
+  if (config->magic != 0xcafebeef || config->size != sizeof(Config) ||
+      config->blocking != 0 || rank < 0 || rank >= num_ranks)
+    return kInvalidArgument;
+  std::shared_ptr<Group> &group = groups[id.internal];
+  if (!group) {
+    group = std::make_shared<Group>();
+    group->ranks.resize(num_ranks);
+    group->calls.resize(num_ranks);
+  }
+  auto *made = new CommObject;
+  made->group = group;
+  made->rank = size_t(rank);
+  *comm = group->ranks[rank] = made;
+  if (std::count(group->ranks.begin(), group->ranks.end(), nullptr) == 0)
+    for (Comm each : group->ranks)
+      each->state = kSuccess;
+  return (*comm)->state;
+}
+
+Result ncclCommGetAsyncError(Comm comm, Result *error) {
+  std::lock_guard lock(mutex);
+  *error = comm->state;
+  if (int status = fake::injectedStatus("ncclCommGetAsyncError"))
+    *error = wrong(comm, status, "as the test wants it");
+  return kSuccess;
+}
+
+Result ncclCommFinalize(Comm comm) {
+  std::lock_guard lock(mutex);
+  return comm->registered.empty()
+             ? kSuccess
+             : wrong(comm, kInvalidUsage, "memory is still registered");
+}
+
+/// The others find out, as they do by the real one, when they wait.
+static Result end(Comm comm, Result of_others) {
+  std::lock_guard lock(mutex);
+  for (Comm &each : comm->group->ranks)
+    if (each == comm)
+      each = nullptr;
+    else if (each && of_others != kSuccess)
+      wrong(each, of_others, "another rank has left");
+  delete comm;
+  return kSuccess;
+}
+
+Result ncclCommDestroy(Comm comm) { return end(comm, kSuccess); }
+Result ncclCommAbort(Comm comm) { return end(comm, kRemoteError); }
+
+Result ncclCommRegister(Comm comm, void *data, size_t size, void **handle) {
+  std::lock_guard lock(mutex);
+  comm->registered[ *handle = data] = size;
+  return kSuccess;
+}
+
+Result ncclCommDeregister(Comm comm, void *handle) {
+  std::lock_guard lock(mutex);
+  return comm->registered.erase(handle)
+             ? kSuccess
+             : wrong(comm, kInvalidArgument, "there is no such memory");
+}
+
+Result ncclAllReduce(const void *input, void *output, size_t count, int type,
+                     int operation, Comm comm, CUstream stream) {
+  return make(comm, {"ncclAllReduce", count, type, operation, 0, input, output,
+                     stream});
+}
+
+Result ncclReduceScatter(const void *input, void *output, size_t count,
+                         int type, int operation, Comm comm, CUstream stream) {
+  return make(comm, {"ncclReduceScatter", count, type, operation, 0, input,
+                     output, stream});
+}
+
+Result ncclAllGather(const void *input, void *output, size_t count, int type,
+                     Comm comm, CUstream stream) {
+  return make(comm,
+              {"ncclAllGather", count, type, 0, 0, input, output, stream});
+}
+
+Result ncclBroadcast(const void *input, void *output, size_t count, int type,
+                     int root, Comm comm, CUstream stream) {
+  return make(comm,
+              {"ncclBroadcast", count, type, 0, root, input, output, stream});
+}
+
+} // namespace tinh::nccl

@@ -1,0 +1,249 @@
+//===- nccl_test.cpp - Collectives over NCCL ------------------- -*- C++
+//-*-===//
+//
+// Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two ranks are threads of this process, on the fake GPU and a fake NCCL.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/nccl/communicator.h"
+
+#include <barrier>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <thread>
+
+using namespace tinh::nccl;
+using namespace tinh::runtime::cuda;
+using testing::HasSubstr;
+
+namespace {
+
+/// What MPI does for two processes, for two threads.
+struct Meeting {
+  std::barrier<> all{2};
+  tinh_collective_t given[2];
+};
+
+struct Host : tinh_collectives_t {
+  Meeting &meeting;
+  std::string aborted;
+
+  Host(Meeting &meeting, uint32_t number)
+      : tinh_collectives_t{}, meeting(meeting) {
+    rank = local_rank = number;
+    num_ranks = num_local_ranks = 2;
+    library = "threads";
+    start = [](tinh_collectives_t *table, const tinh_collective_t *c,
+               uint64_t *) -> const char * {
+      Meeting &meeting = static_cast<Host *>(table)->meeting;
+      meeting.given[table->rank] = *c;
+      meeting.all.arrive_and_wait();
+      auto *output = static_cast<char *>(c->output);
+      if (c->kind == TINH_ALL_GATHER) // Of i32.
+        for (const tinh_collective_t &each : meeting.given)
+          output =
+              std::copy_n(static_cast<const char *>(each.input), 4, output);
+      else if (table->rank != c->root)
+        std::copy_n(static_cast<const char *>(meeting.given[c->root].input),
+                    c->count, output);
+      meeting.all.arrive_and_wait();
+      return nullptr;
+    };
+    wait = [](tinh_collectives_t *, uint64_t) -> const char * {
+      return nullptr;
+    };
+    abort = [](tinh_collectives_t *table, const char *why) {
+      static_cast<Host *>(table)->aborted = why;
+    };
+    destroy = [](tinh_collectives_t *) {};
+  }
+};
+
+struct Rank {
+  Communicator &ranks;
+  Host &host;
+  CUstream stream = nullptr;
+
+  float *upload(const std::vector<float> &values) {
+    CUdeviceptr data = 0;
+    driver().cuMemAlloc_v2(&data, values.size() * 4);
+    driver().cuMemcpyHtoD_v2(data, values.data(), values.size() * 4);
+    driver().cuStreamSynchronize(nullptr); // Until it has arrived.
+    return reinterpret_cast<float *>(data);
+  }
+  std::vector<float> download(const float *data, size_t count) {
+    std::vector<float> values(count);
+    driver().cuMemcpyDtoH_v2(values.data(), CUdeviceptr(data), count * 4);
+    return values;
+  }
+};
+
+/// Does `body` on two ranks at the same time.
+void on_two(const std::function<void(Rank &)> &body,
+            Clock::duration timeout = std::chrono::seconds(30)) {
+  Meeting meeting;
+  std::vector<std::thread> threads;
+  for (uint32_t number : {0u, 1u})
+    threads.emplace_back([&, number] {
+      Host host(meeting, number);
+      CUcontext context = nullptr;
+      driver().cuDevicePrimaryCtxRetain(&context, 0);
+      driver().cuCtxPushCurrent_v2(context);
+      {
+        Communicator ranks(&host, timeout);
+        Rank rank{ranks, host};
+        driver().cuStreamCreate(&rank.stream, kStreamNonBlocking);
+        meeting.all.arrive_and_wait(); // None fails while one still joins.
+        body(rank);
+        driver().cuStreamDestroy_v2(rank.stream);
+      }
+      driver().cuCtxPopCurrent_v2(&context);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+tinh_collective_t of(tinh_collective_kind_t kind, tinh_reduction_t reduction,
+                     uint64_t count, const void *input, void *output) {
+  return {kind, reduction, TINH_DTYPE_F32, TINH_DTYPE_F32,
+          1,    count,     input,          output};
+}
+
+std::vector<float> run(Rank &rank, const tinh_collective_t &collective,
+                       size_t outputs) {
+  uint64_t ticket = 0;
+  EXPECT_STREQ(rank.ranks.begin(collective, rank.stream, ticket), nullptr);
+  EXPECT_STREQ(rank.ranks.finish(ticket), nullptr);
+  return rank.download(static_cast<float *>(collective.output), outputs);
+}
+
+using Floats = std::vector<float>;
+
+TEST(NcclTest, ComputesAllKinds) {
+  on_two([](Rank &rank) {
+    float r = float(rank.host.rank);
+    float *input = rank.upload({1 + r, 2 + r, 5 + r, 7 + r});
+    float *output = rank.upload({0, 0, 0, 0, 0, 0, 0, 0});
+    EXPECT_EQ(
+        run(rank, of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 4, input, output), 4),
+        (Floats{3, 5, 11, 15}));
+    EXPECT_EQ(run(rank,
+                  of(TINH_REDUCE_SCATTER, TINH_REDUCE_MEAN, 2, input, output),
+                  2),
+              r == 0 ? (Floats{1.5, 2.5}) : (Floats{5.5, 7.5}));
+    EXPECT_EQ(
+        run(rank, of(TINH_ALL_GATHER, TINH_REDUCE_SUM, 4, input, output), 8),
+        (Floats{1, 2, 5, 7, 2, 3, 6, 8}));
+    EXPECT_EQ(
+        run(rank, of(TINH_BROADCAST, TINH_REDUCE_SUM, 4, input, output), 4),
+        (Floats{2, 3, 6, 8}));
+    EXPECT_EQ(
+        run(rank, of(TINH_ALL_REDUCE, TINH_REDUCE_MEAN, 4, input, input), 4),
+        (Floats{1.5, 2.5, 5.5, 7.5}));
+  });
+}
+
+// The fake GPU runs what nothing orders in another order than it was queued in.
+TEST(NcclTest, IsOrderedWithTheStream) {
+  on_two([](Rank &rank) {
+    float *data = rank.upload({0, 0});
+    float *result = rank.upload({0, 0});
+    driver().cuMemsetD32Async(CUdeviceptr(data), 0x40000000, 2, rank.stream);
+    uint64_t ticket = 0;
+    ASSERT_STREQ(
+        rank.ranks.begin(of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 2, data, data),
+                         rank.stream, ticket),
+        nullptr);
+    ASSERT_STREQ(rank.ranks.order(ticket, rank.stream), nullptr);
+    driver().cuMemcpyAsync(CUdeviceptr(result), CUdeviceptr(data), 8,
+                           rank.stream);
+    driver().cuStreamSynchronize(rank.stream);
+    EXPECT_EQ(rank.download(result, 2), (Floats{4, 4}));
+    EXPECT_STREQ(rank.ranks.finish(ticket), nullptr);
+    EXPECT_THAT(rank.ranks.finish(ticket), HasSubstr("no collective"));
+  });
+}
+
+TEST(NcclTest, RegistersMemory) {
+  on_two([](Rank &rank) {
+    float *data = rank.upload({0, 0});
+    void *memory = nullptr;
+    EXPECT_STREQ(rank.ranks.add_memory(data, 8, memory), nullptr);
+    EXPECT_STREQ(rank.ranks.remove_memory(memory), nullptr);
+    EXPECT_THAT(rank.ranks.remove_memory(memory), HasSubstr("releasing"));
+  });
+}
+
+TEST(NcclTest, RefusesWhatNcclComputesOtherwise) {
+  on_two([](Rank &rank) {
+    float *data = rank.upload({1, 2});
+    uint64_t ticket = 0;
+    auto c = of(TINH_ALL_REDUCE, TINH_REDUCE_MAX, 2, data, data);
+    EXPECT_THAT(rank.ranks.begin(c, rank.stream, ticket), HasSubstr("NaN"));
+    c.reduction = TINH_REDUCE_SUM;
+    c.wire = TINH_DTYPE_BF16;
+    EXPECT_THAT(rank.ranks.begin(c, rank.stream, ticket), HasSubstr("--wire"));
+    c.wire = TINH_DTYPE_F32; // Nothing has failed.
+    EXPECT_EQ(run(rank, c, 2), (Floats{2, 4}));
+  });
+}
+
+TEST(NcclTest, OtherCollectivesOnOneRankFail) {
+  on_two([](Rank &rank) {
+    float *data = rank.upload({1, 2});
+    uint64_t ticket = 0;
+    uint64_t count = 1 + rank.host.rank;
+    const char *error = rank.ranks.begin(
+        of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, count, data, data), rank.stream,
+        ticket);
+    EXPECT_THAT(error, HasSubstr("rank " + std::to_string(rank.host.rank) +
+                                 ": all-reduce 1 ("));
+    EXPECT_EQ(rank.host.aborted, error); // MPI tells the other ranks.
+    EXPECT_STREQ(rank.ranks.finish(ticket), error);
+  });
+}
+
+TEST(NcclTest, AbortAndTimeoutEndWhatWaits) {
+  on_two(
+      [](Rank &rank) {
+        float *data = rank.upload({1, 2});
+        uint64_t ticket = 0;
+        if (rank.host.rank == 1)
+          return rank.ranks.abort(&rank.ranks, "rank 1: gives up");
+        EXPECT_THAT(rank.ranks.begin(
+                        of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 2, data, data),
+                        rank.stream, ticket),
+                    HasSubstr("rank 0: all-reduce 1"));
+      },
+      std::chrono::milliseconds(200));
+}
+
+TEST(NcclTest, AnOldVersionIsRefused) {
+  setenv("TINH_FAKE_NCCL_VERSION", "21805", 1);
+  Meeting meeting;
+  std::thread other;
+  auto join = [&](uint32_t number) {
+    Host host(meeting, number);
+    try {
+      Communicator ranks(&host, std::chrono::seconds(30));
+      ADD_FAILURE() << "joined";
+    } catch (const std::exception &error) {
+      EXPECT_THAT(error.what(), HasSubstr("NCCL is too old"));
+      EXPECT_THAT(error.what(), HasSubstr("rank " + std::to_string(number)));
+    }
+  };
+  other = std::thread(join, 1);
+  join(0);
+  other.join();
+  unsetenv("TINH_FAKE_NCCL_VERSION");
+}
+
+} // namespace
