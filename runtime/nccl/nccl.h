@@ -15,7 +15,7 @@
 #ifndef TINH_RUNTIME_NCCL_NCCL_H
 #define TINH_RUNTIME_NCCL_NCCL_H
 
-#include "cuda/driver.h"
+#include "cuda/driver/driver.h"
 
 #include <climits>
 

@@ -210,8 +210,8 @@ static Json unless_zero(double value) {
 }
 
 static const char *kind_text(tinh_step_kind_t kind) {
-  static const char *const kTexts[] = {"kernel", "copy", "zero", "loop",
-                                       "branch"};
+  static const char *const kTexts[] = {"kernel", "copy",   "zero",
+                                       "loop",   "branch", "collective"};
   return kTexts[kind];
 }
 

@@ -41,7 +41,6 @@ enum class WeightsPlacement {
   External   ///< In a file beside it.
 };
 
-/// What a model is trained by; docs/training.md has the names.
 /// Each of several ranks trains on a part of the batch (docs/data-parallel.md).
 struct DataParallelRequest {
   /// Batch norms normalise by the batches of all ranks.
@@ -53,6 +52,7 @@ struct DataParallelRequest {
   std::string wire = {};
 };
 
+/// What a model is trained by; docs/training.md has the names.
 struct TrainingRequest {
   /// Names with options: "cross_entropy,label_smoothing=0.1", "adam,lr=0.001".
   /// Empty: those that the model's file gives.
@@ -145,10 +145,10 @@ struct CompileRequest {
   /// Try other plans on this machine for so many seconds, and add what was
   /// found to the file `plans`, if there is one; 0: do not.
   double tuneSeconds = 0;
-  /// Which of Winograd's algorithms convolutions of 3 x 3 taps with constant
-  /// filters may take on CPUs, where they are faster: "off", "accurate" (those
-  /// whose errors are at most about twice those of sums as they are) or "fast"
-  /// (all). Filters take up to four times the memory then.
+  /// Which of Winograd's algorithms convolutions with kernels of 3 x 3 may take
+  /// on CPUs, where they are faster: "off", "accurate" (those whose errors are
+  /// at most about twice those of a direct convolution) or "fast" (all).
+  /// Weights take up to four times the memory then, seven times with "fast".
   std::string winograd = "accurate";
   /// How exact exp, log, tanh, erf, pow and the like of f32 are on CPUs:
   /// "accurate", to one or two units in the last place, or "fast", to up to

@@ -17,7 +17,7 @@
 //     tinh::distributed::all_reduce(tinh::grad_of(w),
 //                                   tinh::distributed::ReduceOp::Mean);
 //
-// Names and behaviour are those of torch.distributed. Operations are queued on
+// It is made in the manner of torch.distributed. Operations are queued on
 // the engine like others, and done in the order of their calls, which has to be
 // the same on all ranks. They are not recorded by the tape, and have no place
 // in functions that are traced. Tensors are in the CPU's memory.

@@ -17,7 +17,7 @@
 //   tinh::Scores scores = model.evaluate(test_images, test_labels);
 //   tinh::Tensor logits = model.predict(test_images);
 //
-// Names and behaviour are those of Keras. A step (forward, gradients, update of
+// It is made in the manner of Keras. A step (forward, gradients, update of
 // the parameters) is a function that is traced and compiled as a whole, or runs
 // operation by operation (CompileOptions::graph). The program waits for results
 // when it shows them, not after each step.

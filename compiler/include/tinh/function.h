@@ -77,8 +77,8 @@ struct FunctionStatistics {
   size_t traces = 0;
   double trace_ms = 0;   ///< In all traces together,
   double compile_ms = 0; ///< and in compiling what they recorded.
-  /// Why each trace but the first was needed: "argument 0: shape (3, 4) instead
-  /// of (5, 4)".
+  /// Why each trace but the first was needed: "argument 0: shape [3, 4] instead
+  /// of [5, 4]".
   std::vector<std::string> retraces;
 };
 

@@ -17,8 +17,8 @@
 // They are made of operations on tensors, so that they run eagerly, traced and
 // compiled alike. A loss does not broadcast: what does not fit is an error.
 //
-// Class indices out of range are an error of the loss where operations run at
-// once, thrown where the loss is waited for. In compiled code, where kernels do
+// Class indices out of range are an error of the loss of eager tensors,
+// thrown where the loss is waited for. In compiled code, where kernels do
 // not fail, such an example's loss is NaN, and so is what depends on it.
 //
 //===----------------------------------------------------------------------===//

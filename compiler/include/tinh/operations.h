@@ -279,7 +279,8 @@ Tensor group_norm(Operand x, int64_t groups, const Tensor &weights = {},
                   const Tensor &bias = {}, double epsilon = 1e-5);
 /// softmax(query · keyᵀ · scale + mask) · value over [batch…, length, width];
 /// scale is 1/√width if not given. A boolean mask says what is seen; `causal`:
-/// query i sees keys up to i + (keys - queries).
+/// query i sees keys up to i + (keys - queries): aligned at the lower right, as
+/// PyTorch's causal_lower_right, and not as its is_causal.
 Tensor scaled_dot_product_attention(Operand query, Operand key, Operand value,
                                     const Tensor &mask = {},
                                     bool causal = false,

@@ -1,4 +1,4 @@
-//===- tinh/tensor.h - Tensors whose operations run at once -----*- C++ -*-===//
+//===- tinh/tensor.h - Eager tensors ----------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -71,10 +71,7 @@ public:
   constexpr operator tinh_dtype_t() const { return value; }
 
   const char *name() const { return tinh_dtype_name(value); }
-  constexpr size_t size() const {
-    constexpr uint8_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
-    return sizes[value];
-  }
+  size_t size() const { return tinh_dtype_size(value); }
   constexpr bool is_floating_point() const { return value >= TINH_DTYPE_F16; }
   constexpr bool is_integer() const {
     return value != TINH_DTYPE_BOOL && !is_floating_point();

@@ -18,10 +18,10 @@
 /* The highest rank of a tensor that crosses the API. */
 #define TINH_MAX_RANK 8
 
-/* Element types, after NumPy's names. The values are part of the artifact's
- * layout: append, never renumber. A bool is one byte, 0 or 1. Floats of 8 and 4
- * bits, after those of ml_dtypes, are for storage; one of 4 bits is the low
- * half of a byte. */
+/* Element types, named after MLIR's and by bits: i8 is int8, f32 float32. The
+ * values are part of the artifact's layout: append, never renumber. A bool is
+ * one byte, 0 or 1. Floats of 8 and 4 bits, after those of ml_dtypes, are for
+ * storage; one of 4 bits is the low half of a byte. */
 typedef enum tinh_dtype {
   TINH_DTYPE_BOOL = 0,
   TINH_DTYPE_I8 = 1,
