@@ -71,7 +71,13 @@ public:
   constexpr operator tinh_dtype_t() const { return value; }
 
   const char *name() const { return tinh_dtype_name(value); }
-  size_t size() const { return tinh_dtype_size(value); }
+  /// In bytes, as tinh_dtype_size says, known when compiled.
+  constexpr size_t size() const {
+    constexpr uint8_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2,
+                                 2, 4, 8, 1, 1, 1, 1, 1, 1};
+    static_assert(sizeof sizes == TINH_DTYPE_F4E2M1FN + 1);
+    return sizes[value];
+  }
   constexpr bool is_floating_point() const { return value >= TINH_DTYPE_F16; }
   constexpr bool is_integer() const {
     return value != TINH_DTYPE_BOOL && !is_floating_point();
