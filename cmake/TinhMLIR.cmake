@@ -1,5 +1,6 @@
 # Finds LLVM, MLIR and LLD 22 and defines how code on top of them is built:
 #   tinh_add_tablegen(OUTPUT TD ARGS…)   one mlir-tblgen run
+#   tinh_add_table(OUTPUT TD)   one llvm-tblgen run, for tables of records
 #   tinh_add_dialect(NAME TD SOURCES files… [PARTS parts…] [INTERFACES TD]
 #                    [DEPENDS targets…])
 #     a dialect: what mlir-tblgen makes for it, and its library
@@ -15,6 +16,7 @@ endif()
 find_package(nlohmann_json REQUIRED)
 
 find_program(MLIR_TBLGEN mlir-tblgen HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
+find_program(LLVM_TBLGEN llvm-tblgen HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
 
 # What every translation unit on MLIR is compiled with.
 add_library(tinh_mlir_options INTERFACE)
@@ -29,18 +31,24 @@ target_compile_options(tinh_mlir_options INTERFACE
 separate_arguments(TINH_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_definitions(tinh_mlir_options INTERFACE ${TINH_LLVM_DEFINITIONS})
 
-# Runs mlir-tblgen on TD and writes OUTPUT (relative to the build's root).
-function(tinh_add_tablegen output td)
+# Runs a tblgen on TD and writes OUTPUT (relative to the build's root).
+function(tinh_run_tablegen tblgen output td)
   set(out ${PROJECT_BINARY_DIR}/${output})
   get_filename_component(dir ${out} DIRECTORY)
   file(MAKE_DIRECTORY ${dir})
   add_custom_command(OUTPUT ${out}
-    COMMAND ${MLIR_TBLGEN} ${ARGN} -I ${PROJECT_SOURCE_DIR}
+    COMMAND ${tblgen} ${ARGN} -I ${PROJECT_SOURCE_DIR}
             -I /usr/lib/llvm-22/include ${CMAKE_CURRENT_SOURCE_DIR}/${td}
             -o ${out} -d ${out}.d --write-if-changed
     DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${td}
     DEPFILE ${out}.d
     COMMENT "Generating ${output}")
+endfunction()
+function(tinh_add_tablegen output td)
+  tinh_run_tablegen(${MLIR_TBLGEN} ${output} ${td} ${ARGN})
+endfunction()
+function(tinh_add_table output td)
+  tinh_run_tablegen(${LLVM_TBLGEN} ${output} ${td} -gen-searchable-tables)
 endfunction()
 
 # One precompiled header serves all that is built on MLIR, a smaller one what

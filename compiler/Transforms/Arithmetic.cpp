@@ -8,7 +8,7 @@
 #include "compiler/Transforms/Arithmetic.h"
 
 #include "compiler/Transforms/Constants.h"
-#include "compiler/Transforms/FusionCosts.h"
+#include "dialects/graph/OpFacts.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -93,7 +93,7 @@ uint64_t arithmeticOf(Operation *op) {
         uint64_t elements = elementsOf(result);
         for (Value operand : op->getOperands())
           elements = std::max(elements, elementsOf(operand));
-        return elements * FusionCosts::perElement(op);
+        return elements * factsOf(op).costPerElement;
       });
 }
 

@@ -32,6 +32,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Quantization.h"
 #include "compiler/Transforms/SpreadConstants.h"
+#include "dialects/graph/OpFacts.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -212,8 +213,7 @@ bool KernelFormer::mayFollow(Operation *op, const Group &group) const {
 
 /// Takes in ops after the anchor as long as one result comes out in the end.
 void KernelFormer::addEpilogue(Group &group) {
-  if (isa<ArgmaxOp, ArgminOp, CumsumOp, LrnOp, ScatterOp, ScatterElementsOp,
-          ScatterNdOp>(group.anchor))
+  if (factsOf(group.anchor).fusionRole == FusionRole::LoneAnchor)
     return;
   size_t accepted = group.ops.size();
   for (size_t i = 0; i < group.ops.size(); ++i) {
@@ -291,7 +291,7 @@ const char *KernelFormer::refuseInAnchor(Operation *op, OpOperand &use,
     return "the anchor reads each element several times";
   if (moves && isContraction(anchor))
     return "a contraction reads its operands as they lie in memory";
-  if (costs.perElement(op) > costs.cheap && !isa<ReduceOp>(anchor))
+  if (factsOf(op).costPerElement > costs.cheap && !isa<ReduceOp>(anchor))
     return "too much arithmetic to repeat";
   return nullptr;
 }
@@ -308,8 +308,8 @@ const char *KernelFormer::refuseInTree(Operation *op, OpOperand &use) const {
     return "gathered elements may be read any number of times";
   bool repeats = tensorType(user->getResult(0)).getNumElements() >
                  tensorType(op->getResult(0)).getNumElements();
-  if (repeats && isElementwise(op) && costs.perElement(op) > costs.cheap &&
-      !isa<ConcatOp>(user))
+  if (repeats && isElementwise(op) &&
+      factsOf(op).costPerElement > costs.cheap && !isa<ConcatOp>(user))
     return "too much arithmetic to repeat";
   return nullptr;
 }

@@ -1,4 +1,4 @@
-//===- FusionCosts.h - What fusing an op costs ------------------*- C++ -*-===//
+//===- FusionCosts.h - What may be fused ------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,13 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The numbers that form-kernels decides by, all in one place.
+// The limits that form-kernels decides by; what an op costs, it says itself
+// (dialects/graph/OpFacts.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_COMPILER_TRANSFORMS_FUSIONCOSTS_H
 #define TINH_COMPILER_TRANSFORMS_FUSIONCOSTS_H
 
-#include "dialects/graph/Graph.h"
+#include <cstdint>
 
 namespace tinh::transforms {
 
@@ -22,18 +23,6 @@ struct FusionCosts {
   /// The most arithmetic per element that may be repeated where an op is
   /// computed again for each time that its result is read.
   int64_t cheap = 4;
-
-  /// Roughly the vector instructions for an element of the op's result.
-  static int64_t perElement(mlir::Operation *op) {
-    using namespace graph;
-    if (mlir::isa<ExpOp, LogOp, ErfOp, TanhOp, SigmoidOp, SoftplusOp, SinOp,
-                  CosOp, TanOp, AsinOp, AcosOp, AtanOp, SinhOp, CoshOp, AsinhOp,
-                  AcoshOp, AtanhOp, GeluOp, PowOp, ModOp, FmodOp>(op))
-      return 20;
-    if (mlir::isa<DivOp, SqrtOp, RsqrtOp, ReciprocalOp>(op))
-      return 5;
-    return 1;
-  }
 };
 
 } // namespace tinh::transforms

@@ -8,6 +8,7 @@
 #include "compiler/Transforms/FusionRoles.h"
 
 #include "compiler/Transforms/Constants.h"
+#include "dialects/graph/OpFacts.h"
 
 using namespace mlir;
 using namespace tinh::graph;
@@ -17,8 +18,8 @@ namespace tinh::transforms {
 bool isElementwise(Operation *op) { return op->hasTrait<ElementwiseOpTrait>(); }
 
 bool isMovement(Operation *op) {
-  return isa<BroadcastOp, TransposeOp, ConcatOp, SliceOp, PadOp, GatherOp,
-             GatherElementsOp, GatherNdOp, IotaOp, UnpackInt4Op>(op);
+  const OpFacts *facts = findFacts(op->getName());
+  return facts && facts->fusionRole == FusionRole::Movement;
 }
 
 bool isAnchor(Operation *op) { return !isElementwise(op) && !isMovement(op); }

@@ -32,8 +32,8 @@
 
 #include "compiler/Transforms/Constants.h"
 #include "compiler/Transforms/KeptOps.h"
-#include "compiler/Transforms/PrecisionClasses.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/OpFacts.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -269,7 +269,8 @@ void PrecisionLowering::limitMask(AttentionOp op) {
 }
 
 static PrecisionClass classOf(Operation *op) {
-  return precisionClassOf(op->getName()).value_or(PrecisionClass::Full);
+  const OpFacts *facts = findFacts(op->getName());
+  return facts ? facts->precisionClass : PrecisionClass::Full;
 }
 
 /// Given those that come before it.
@@ -286,6 +287,7 @@ bool PrecisionLowering::isLowered(Operation *op) {
   case PrecisionClass::Rounded:
     return readsConstant(op) || isLow(op->getOperand(0));
   case PrecisionClass::Full:
+  case PrecisionClass::NotInModels:
     return false;
   }
   llvm_unreachable("there is no other class");

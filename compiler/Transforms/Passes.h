@@ -83,9 +83,9 @@ struct Precision {
   /// The module is a part of a model, in which there may be nothing to lower.
   bool isOfPart = false;
 };
-/// Gives ops that may lose precision (compiler/Transforms/PrecisionClasses.h)
-/// floats of the lower one in the place of f32; returns how many. Arguments and
-/// results of functions keep their types. Fails, with a message, if there is no
+/// Gives ops that may lose precision (dialects/graph/OpFacts.h) floats of the
+/// lower one in the place of f32; returns how many. Arguments and results of
+/// functions keep their types. Fails, with a message, if there is no
 /// such precision, a pattern fits nothing, or nothing changes. `read` gives the
 /// bytes of a constant that lies in a file, or none if it cannot be read: it
 /// stays f32 then where it is added.

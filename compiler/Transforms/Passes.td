@@ -208,7 +208,7 @@ def LowerPrecision : Pass<"lower-precision", "::mlir::ModuleOp"> {
     precision and give such results, and so do ops between them that lose nothing
     by it. Norms, sums, softmax, exponentials and the like stay in f32, as do
     arguments and results of functions, and ops that a pattern fits.
-    compiler/Transforms/PrecisionClasses.cpp has the classes of all ops.
+    dialects/graph/OpFacts.h has the classes of all ops.
 
     With `weights-alone`, constant weights of products and tables of which rows are
     gathered have the lower precision, and nothing else.

@@ -25,6 +25,7 @@
 #include "compiler/Transforms/Constants.h"
 #include "compiler/Transforms/FusionCosts.h"
 #include "compiler/Transforms/Passes.h"
+#include "dialects/graph/OpFacts.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -65,7 +66,7 @@ bool canComputeOperands(Operation *op) {
 bool isWorthRepeating(Operation *op, const SetVector<Operation *> &readers) {
   constexpr size_t kMostReaders = 4;
   if (!op->hasTrait<ElementwiseOpTrait>() ||
-      FusionCosts::perElement(op) > FusionCosts().cheap || readers.size() < 2 ||
+      factsOf(op).costPerElement > FusionCosts().cheap || readers.size() < 2 ||
       readers.size() > kMostReaders)
     return false;
   if (!llvm::all_of(readers, [&](Operation *reader) {

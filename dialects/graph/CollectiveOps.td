@@ -25,7 +25,7 @@ def Graph_Reducible : AnyTypeOf<[F64, F32, F16, BF16, I64, I32]>;
 def Graph_ReducibleTensor
     : Graph_TensorOf<[Graph_Reducible], "f64, f32, f16, bf16, i64 or i32">;
 
-def Graph_AllReduceOp : Graph_CollectiveOp<"all_reduce"> {
+def Graph_AllReduceOp : Graph_CollectiveOp<"all_reduce">, Graph_Facts<"None", 1, "Full"> {
   let summary = "The reduction of the tensors of all ranks";
   let description = [{
     `kind` is sum, mean or max, the mean one of floats. Elements are added in the order
@@ -43,7 +43,8 @@ def Graph_AllReduceOp : Graph_CollectiveOp<"all_reduce"> {
   let assemblyFormat = [{$kind $x (`wire` $wire^)? attr-dict `:` type($x)}];
 }
 
-def Graph_ReduceScatterOp : Graph_CollectiveOp<"reduce_scatter"> {
+def Graph_ReduceScatterOp : Graph_CollectiveOp<"reduce_scatter">,
+    Graph_Facts<"None", 1, "Full"> {
   let summary = "Each rank's part of the reduction of the tensors of all ranks";
   let description = [{
     The first dimension is divided by the number of ranks, and rank r has the part r of
@@ -58,7 +59,7 @@ def Graph_ReduceScatterOp : Graph_CollectiveOp<"reduce_scatter"> {
       `:` type($x) `->` type($y)}];
 }
 
-def Graph_AllGatherOp : Graph_CollectiveOp<"all_gather"> {
+def Graph_AllGatherOp : Graph_CollectiveOp<"all_gather">, Graph_Facts<"None", 1, "Full"> {
   let summary = "The tensors of all ranks, one behind the other";
   let description = [{
     Concatenated along the first dimension, in the order of the ranks.
@@ -71,7 +72,8 @@ def Graph_AllGatherOp : Graph_CollectiveOp<"all_gather"> {
       [{$x `ranks` $ranks attr-dict `:` type($x) `->` type($y)}];
 }
 
-def Graph_CollectiveBroadcastOp : Graph_CollectiveOp<"collective_broadcast"> {
+def Graph_CollectiveBroadcastOp : Graph_CollectiveOp<"collective_broadcast">,
+    Graph_Facts<"None", 1, "Full"> {
   let summary = "The tensor of one rank, for all";
   let description = [{
     MPI's broadcast; `graph.broadcast` is NumPy's, of the extents of one tensor.

@@ -12,7 +12,7 @@
 include "dialects/graph/GraphBase.td"
 include "dialects/graph/GraphInterfaces.td"
 
-def Graph_MatmulOp : Graph_InferredOp<"matmul"> {
+def Graph_MatmulOp : Graph_InferredOp<"matmul">, Graph_Facts<"Anchor", 1, "Lowered"> {
   let summary = "Matrix product";
   let description = [{
     y[…,m,n] = Σ_k a[…,m,k] · b[…,k,n], as NumPy's matmul: leading dimensions
@@ -35,7 +35,7 @@ def Graph_MatmulOp : Graph_InferredOp<"matmul"> {
 
 // Attributes of sliding windows. Lists have one entry per spatial dimension;
 // padding has the begin of every dimension, then the end of every dimension.
-def Graph_ConvOp : Graph_InferredOp<"conv"> {
+def Graph_ConvOp : Graph_InferredOp<"conv">, Graph_Facts<"Anchor", 1, "Lowered"> {
   let summary = "Convolution (cross-correlation), any number of spatial dimensions";
   let description = [{
     channels_first: x is [N, C, spatial…], y is [N, O, spatial…];
@@ -66,7 +66,8 @@ def Graph_ConvOp : Graph_InferredOp<"conv"> {
       `:` type($x) `,` type($weights) `->` type($y)}];
 }
 
-def Graph_ConvTransposeOp : Graph_InferredOp<"conv_transpose"> {
+def Graph_ConvTransposeOp : Graph_InferredOp<"conv_transpose">,
+    Graph_Facts<"Anchor", 1, "Lowered"> {
   let summary = "Transposed convolution: the gradient of conv by its input";
   let description = [{
     Weights are [C, O/groups, kernel…]. Each input element adds its weighted
@@ -93,7 +94,8 @@ def Graph_ConvTransposeOp : Graph_InferredOp<"conv_transpose"> {
       `:` type($x) `,` type($weights) `->` type($y)}];
 }
 
-def Graph_ConvWeightGradientOp : Graph_InferredOp<"conv_weight_gradient"> {
+def Graph_ConvWeightGradientOp : Graph_InferredOp<"conv_weight_gradient">,
+    Graph_Facts<"Anchor", 1, "Lowered"> {
   let summary = "The gradient of conv by its weights";
   let description = [{
     For y = conv(x, w) with the same attributes and `dy` the gradient of y:
@@ -133,7 +135,8 @@ class Graph_PoolOp<string mnemonic, string what, dag extra, string extraFormat>
       [{ attr-dict `:` type($x) `->` type($y)}];
 }
 
-def Graph_MaxPoolOp : Graph_PoolOp<"max_pool", "Maximum", (ins), ""> {
+def Graph_MaxPoolOp : Graph_PoolOp<"max_pool", "Maximum", (ins), "">,
+    Graph_Facts<"Anchor", 1, "Follows"> {
   let description = [{
     The largest element of each window; padding never wins. The window moves
     by `strides`; the extents are floor((in + begin + end -
@@ -150,7 +153,7 @@ def Graph_MaxPoolOp : Graph_PoolOp<"max_pool", "Maximum", (ins), ""> {
 }
 def Graph_AvgPoolOp : Graph_PoolOp<"avg_pool", "Mean",
     (ins UnitAttr:$count_include_pad, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$ceil_padding),
-    "(`count_include_pad` $count_include_pad^)?"> {
+    "(`count_include_pad` $count_include_pad^)?">, Graph_Facts<"Anchor", 1, "Rounded"> {
   let description = [{
     The mean of each window. With `count_include_pad` the divisor counts
     padding, else only elements of x. `ceil_padding`, if not empty, says how much of
@@ -166,7 +169,8 @@ def Graph_AvgPoolOp : Graph_PoolOp<"avg_pool", "Mean",
   }];
 }
 
-def Graph_MaxPoolGradientOp : Graph_InferredOp<"max_pool_gradient"> {
+def Graph_MaxPoolGradientOp : Graph_InferredOp<"max_pool_gradient">,
+    Graph_Facts<"Anchor", 1, "Follows"> {
   let summary = "The gradient of max_pool by its input";
   let description = [{
     For y = max_pool(x) with the same attributes and `dy` the gradient of y: each

@@ -20,7 +20,7 @@ include "mlir/Interfaces/LoopLikeInterface.td"
 def Graph_IfOp : Graph_Op<"if", [
     DeclareOpInterfaceMethods<RegionBranchOpInterface>,
     SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments,
-    RecursiveMemoryEffects, RecursivelySpeculatable]> {
+    RecursiveMemoryEffects, RecursivelySpeculatable]>, Graph_Facts<"None", 1, "Full"> {
   let summary = "One of two computations, chosen when the model runs";
   let description = [{
     Runs the first region if `condition` is true, else the second; the
@@ -52,7 +52,7 @@ def Graph_IfOp : Graph_Op<"if", [
 def Graph_WhileOp : Graph_Op<"while", [
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>,
     DeclareOpInterfaceMethods<LoopLikeOpInterface>,
-    SingleBlock, RecursiveMemoryEffects]> {
+    SingleBlock, RecursiveMemoryEffects]>, Graph_Facts<"None", 1, "Full"> {
   let summary = "A loop that runs as long as a condition holds";
   let description = [{
     The first region computes from the carried values whether to go on, the
@@ -84,7 +84,8 @@ def Graph_WhileOp : Graph_Op<"while", [
 
 def Graph_ConditionOp : Graph_Op<"condition", [Pure, Terminator,
     HasParent<"WhileOp">,
-    DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>]> {
+    DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>]>,
+    Graph_Facts<"None", 1, "Full"> {
   let summary = "Whether a loop goes on";
   let description = "Example: `graph.condition %c`";
   let arguments = (ins Graph_Condition:$condition);
@@ -95,7 +96,7 @@ def Graph_ScanOp : Graph_Op<"scan", [
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>,
     DeclareOpInterfaceMethods<LoopLikeOpInterface>,
     AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">,
-    RecursiveMemoryEffects, RecursivelySpeculatable]> {
+    RecursiveMemoryEffects, RecursivelySpeculatable]>, Graph_Facts<"None", 1, "Full"> {
   let summary = "A loop over the rows of tensors that makes rows of tensors";
   let description = [{
     The region's arguments are the index of the iteration, from 0 (tensor<i64>), the

@@ -12,7 +12,8 @@
 include "dialects/graph/GraphBase.td"
 include "dialects/graph/GraphInterfaces.td"
 
-def Graph_SetDimensionSizeOp : Graph_InferredOp<"set_dimension_size"> {
+def Graph_SetDimensionSizeOp : Graph_InferredOp<"set_dimension_size">,
+    Graph_Facts<"None", 1, "NotInModels"> {
   let summary = "The same tensor, of which a part of one dimension is used";
   let description = [{
     The first `size` elements along `dimension` are the tensor, what is behind them
@@ -29,7 +30,8 @@ def Graph_SetDimensionSizeOp : Graph_InferredOp<"set_dimension_size"> {
       "$x `,` $size `dimension` $dimension attr-dict `:` type($x)";
 }
 
-def Graph_DimensionSizeOp : Graph_InferredOp<"dimension_size"> {
+def Graph_DimensionSizeOp : Graph_InferredOp<"dimension_size">,
+    Graph_Facts<"None", 1, "NotInModels"> {
   let summary = "How much of a dimension is used";
   let description = [{
     What `set_dimension_size` has said of `x` or of what x was made of, as a scalar;

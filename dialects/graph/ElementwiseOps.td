@@ -30,36 +30,61 @@ class Graph_UnaryOp<string mnemonic, string formula,
 class Graph_UnaryFloatOp<string mnemonic, string formula>
     : Graph_UnaryOp<mnemonic, formula, Graph_FloatTensor>;
 
-def Graph_NegOp : Graph_UnaryOp<"neg", "-x">;
-def Graph_AbsOp : Graph_UnaryOp<"abs", "|x|">;
-def Graph_SignOp : Graph_UnaryOp<"sign", "-1, 0 or 1 by the sign of x (NaN stays NaN)">;
-def Graph_NotOp : Graph_UnaryOp<"not", "the complement of x: logical for i1, bitwise for integers">;
-def Graph_ReluOp : Graph_UnaryOp<"relu", "max(x, 0)">;
-def Graph_ExpOp : Graph_UnaryFloatOp<"exp", "e^x">;
-def Graph_LogOp : Graph_UnaryFloatOp<"log", "the natural logarithm of x">;
-def Graph_SqrtOp : Graph_UnaryFloatOp<"sqrt", "the square root of x">;
-def Graph_RsqrtOp : Graph_UnaryFloatOp<"rsqrt", "1 / sqrt(x)">;
-def Graph_ReciprocalOp : Graph_UnaryFloatOp<"reciprocal", "1 / x">;
-def Graph_ErfOp : Graph_UnaryFloatOp<"erf", "the error function of x">;
-def Graph_TanhOp : Graph_UnaryFloatOp<"tanh", "the hyperbolic tangent of x">;
-def Graph_SigmoidOp : Graph_UnaryFloatOp<"sigmoid", "1 / (1 + e^-x)">;
-def Graph_SoftplusOp : Graph_UnaryFloatOp<"softplus", "log(1 + e^x)">;
-def Graph_FloorOp : Graph_UnaryFloatOp<"floor", "the largest integer not above x">;
-def Graph_CeilOp : Graph_UnaryFloatOp<"ceil", "the smallest integer not below x">;
-def Graph_RoundOp : Graph_UnaryFloatOp<"round", "the nearest integer to x, halves to even">;
-def Graph_SinOp : Graph_UnaryFloatOp<"sin", "the sine of x">;
-def Graph_CosOp : Graph_UnaryFloatOp<"cos", "the cosine of x">;
-def Graph_TanOp : Graph_UnaryFloatOp<"tan", "the tangent of x">;
-def Graph_AsinOp : Graph_UnaryFloatOp<"asin", "the inverse sine of x">;
-def Graph_AcosOp : Graph_UnaryFloatOp<"acos", "the inverse cosine of x">;
-def Graph_AtanOp : Graph_UnaryFloatOp<"atan", "the inverse tangent of x">;
-def Graph_SinhOp : Graph_UnaryFloatOp<"sinh", "the hyperbolic sine of x">;
-def Graph_CoshOp : Graph_UnaryFloatOp<"cosh", "the hyperbolic cosine of x">;
-def Graph_AsinhOp : Graph_UnaryFloatOp<"asinh", "the inverse hyperbolic sine of x">;
-def Graph_AcoshOp : Graph_UnaryFloatOp<"acosh", "the inverse hyperbolic cosine of x">;
-def Graph_AtanhOp : Graph_UnaryFloatOp<"atanh", "the inverse hyperbolic tangent of x">;
+def Graph_NegOp : Graph_UnaryOp<"neg", "-x">, Graph_ElementwiseFacts<1, "Follows">;
+def Graph_AbsOp : Graph_UnaryOp<"abs", "|x|">, Graph_ElementwiseFacts<1, "Follows">;
+def Graph_SignOp : Graph_UnaryOp<"sign", "-1, 0 or 1 by the sign of x (NaN stays NaN)">,
+    Graph_ElementwiseFacts<1, "Follows">;
+def Graph_NotOp : Graph_UnaryOp<"not", "the complement of x: logical for i1, bitwise for integers">,
+    Graph_ElementwiseFacts<1, "Full">;
+def Graph_ReluOp : Graph_UnaryOp<"relu", "max(x, 0)">, Graph_ElementwiseFacts<1, "Follows">;
+def Graph_ExpOp : Graph_UnaryFloatOp<"exp", "e^x">, Graph_ElementwiseFacts<20, "Full">;
+def Graph_LogOp : Graph_UnaryFloatOp<"log", "the natural logarithm of x">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_SqrtOp : Graph_UnaryFloatOp<"sqrt", "the square root of x">,
+    Graph_ElementwiseFacts<5, "Full">;
+def Graph_RsqrtOp : Graph_UnaryFloatOp<"rsqrt", "1 / sqrt(x)">,
+    Graph_ElementwiseFacts<5, "Full">;
+def Graph_ReciprocalOp : Graph_UnaryFloatOp<"reciprocal", "1 / x">,
+    Graph_ElementwiseFacts<5, "Full">;
+def Graph_ErfOp : Graph_UnaryFloatOp<"erf", "the error function of x">,
+    Graph_ElementwiseFacts<20, "Follows">;
+def Graph_TanhOp : Graph_UnaryFloatOp<"tanh", "the hyperbolic tangent of x">,
+    Graph_ElementwiseFacts<20, "Follows">;
+def Graph_SigmoidOp : Graph_UnaryFloatOp<"sigmoid", "1 / (1 + e^-x)">,
+    Graph_ElementwiseFacts<20, "Follows">;
+def Graph_SoftplusOp : Graph_UnaryFloatOp<"softplus", "log(1 + e^x)">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_FloorOp : Graph_UnaryFloatOp<"floor", "the largest integer not above x">,
+    Graph_ElementwiseFacts<1, "Follows">;
+def Graph_CeilOp : Graph_UnaryFloatOp<"ceil", "the smallest integer not below x">,
+    Graph_ElementwiseFacts<1, "Follows">;
+def Graph_RoundOp : Graph_UnaryFloatOp<"round", "the nearest integer to x, halves to even">,
+    Graph_ElementwiseFacts<1, "Follows">;
+def Graph_SinOp : Graph_UnaryFloatOp<"sin", "the sine of x">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_CosOp : Graph_UnaryFloatOp<"cos", "the cosine of x">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_TanOp : Graph_UnaryFloatOp<"tan", "the tangent of x">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_AsinOp : Graph_UnaryFloatOp<"asin", "the inverse sine of x">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_AcosOp : Graph_UnaryFloatOp<"acos", "the inverse cosine of x">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_AtanOp : Graph_UnaryFloatOp<"atan", "the inverse tangent of x">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_SinhOp : Graph_UnaryFloatOp<"sinh", "the hyperbolic sine of x">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_CoshOp : Graph_UnaryFloatOp<"cosh", "the hyperbolic cosine of x">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_AsinhOp : Graph_UnaryFloatOp<"asinh", "the inverse hyperbolic sine of x">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_AcoshOp : Graph_UnaryFloatOp<"acosh", "the inverse hyperbolic cosine of x">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_AtanhOp : Graph_UnaryFloatOp<"atanh", "the inverse hyperbolic tangent of x">,
+    Graph_ElementwiseFacts<20, "Full">;
 
-def Graph_GeluOp : Graph_InferredOp<"gelu", [Graph_ElementwiseTrait]> {
+def Graph_GeluOp : Graph_InferredOp<"gelu", [Graph_ElementwiseTrait]>,
+    Graph_ElementwiseFacts<20, "Follows"> {
   let summary = "Gaussian error linear unit";
   let description = [{
     y = x/2 · (1 + erf(x/√2)), or with `tanh_approximation`
@@ -82,8 +107,10 @@ class Graph_FloatTestOp<string mnemonic, string what>
   let results = (outs Graph_BoolTensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
-def Graph_IsNanOp : Graph_FloatTestOp<"isnan", "NaN">;
-def Graph_IsInfOp : Graph_FloatTestOp<"isinf", "an infinity">;
+def Graph_IsNanOp : Graph_FloatTestOp<"isnan", "NaN">,
+    Graph_ElementwiseFacts<1, "Full">;
+def Graph_IsInfOp : Graph_FloatTestOp<"isinf", "an infinity">,
+    Graph_ElementwiseFacts<1, "Full">;
 
 def Graph_Rounding : I32EnumAttr<"Rounding", "direction to round in", [
     I32EnumAttrCase<"Nearest", 0, "nearest">,
@@ -94,7 +121,7 @@ def Graph_Rounding : I32EnumAttr<"Rounding", "direction to round in", [
 }
 
 def Graph_CastOp : Graph_Op<"cast", [Pure, Graph_ElementwiseTrait,
-    SameOperandsAndResultShape]> {
+    SameOperandsAndResultShape]>, Graph_ElementwiseFacts<1, "Full"> {
   let summary = "Element type conversion";
   let description = [{
     As C converts: float to integer truncates toward zero, anything to i1 is
@@ -131,7 +158,7 @@ def Graph_CastOp : Graph_Op<"cast", [Pure, Graph_ElementwiseTrait,
 }
 
 def Graph_BitcastOp : Graph_Op<"bitcast", [Pure, Graph_ElementwiseTrait,
-    SameOperandsAndResultShape]> {
+    SameOperandsAndResultShape]>, Graph_ElementwiseFacts<1, "Full"> {
   let summary = "The same bits as another element type";
   let description = [{
     y has the bits of x, whose element type has as many. Booleans have no bits to
@@ -163,11 +190,12 @@ class Graph_BinaryOp<string mnemonic, string formula>
       "$a `,` $b attr-dict `:` type($a) `,` type($b) `->` type($y)";
 }
 
-def Graph_AddOp : Graph_BinaryOp<"add", "a + b">;
-def Graph_SubOp : Graph_BinaryOp<"sub", "a - b">;
-def Graph_MulOp : Graph_BinaryOp<"mul", "a · b">;
-def Graph_DivOp : Graph_BinaryOp<"div", "a / b (integers truncate toward zero)">;
-def Graph_PowOp : Graph_BinaryOp<"pow", "a^b">;
+def Graph_AddOp : Graph_BinaryOp<"add", "a + b">, Graph_ElementwiseFacts<1, "Follows">;
+def Graph_SubOp : Graph_BinaryOp<"sub", "a - b">, Graph_ElementwiseFacts<1, "Follows">;
+def Graph_MulOp : Graph_BinaryOp<"mul", "a · b">, Graph_ElementwiseFacts<1, "Follows">;
+def Graph_DivOp : Graph_BinaryOp<"div", "a / b (integers truncate toward zero)">,
+    Graph_ElementwiseFacts<5, "Follows">;
+def Graph_PowOp : Graph_BinaryOp<"pow", "a^b">, Graph_ElementwiseFacts<20, "Full">;
 
 class Graph_ExtremeOp<string mnemonic, string formula>
     : Graph_BinaryOp<mnemonic, formula> {
@@ -180,16 +208,25 @@ class Graph_ExtremeOp<string mnemonic, string formula>
   let arguments = (ins Graph_NumberTensor:$a, Graph_NumberTensor:$b,
                        UnitAttr:$bound);
 }
-def Graph_MaxOp : Graph_ExtremeOp<"max", "the larger of a and b (NaN if either is)">;
-def Graph_MinOp : Graph_ExtremeOp<"min", "the smaller of a and b (NaN if either is)">;
+def Graph_MaxOp : Graph_ExtremeOp<"max", "the larger of a and b (NaN if either is)">,
+    Graph_ElementwiseFacts<1, "Follows">;
+def Graph_MinOp : Graph_ExtremeOp<"min", "the smaller of a and b (NaN if either is)">,
+    Graph_ElementwiseFacts<1, "Follows">;
 
-def Graph_ModOp : Graph_BinaryOp<"mod", "a - b·floor(a/b): the remainder with b's sign">;
-def Graph_FmodOp : Graph_BinaryOp<"fmod", "the remainder of a / b with a's sign, as C's fmod">;
-def Graph_AndOp : Graph_BinaryOp<"and", "a AND b, logical for i1, bitwise for integers">;
-def Graph_OrOp : Graph_BinaryOp<"or", "a OR b, logical for i1, bitwise for integers">;
-def Graph_XorOp : Graph_BinaryOp<"xor", "a XOR b, logical for i1, bitwise for integers">;
-def Graph_ShiftLeftOp : Graph_BinaryOp<"shift_left", "a shifted left by b bits">;
-def Graph_ShiftRightOp : Graph_BinaryOp<"shift_right", "a shifted right by b bits (arithmetic if signed)">;
+def Graph_ModOp : Graph_BinaryOp<"mod", "a - b·floor(a/b): the remainder with b's sign">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_FmodOp : Graph_BinaryOp<"fmod", "the remainder of a / b with a's sign, as C's fmod">,
+    Graph_ElementwiseFacts<20, "Full">;
+def Graph_AndOp : Graph_BinaryOp<"and", "a AND b, logical for i1, bitwise for integers">,
+    Graph_ElementwiseFacts<1, "Full">;
+def Graph_OrOp : Graph_BinaryOp<"or", "a OR b, logical for i1, bitwise for integers">,
+    Graph_ElementwiseFacts<1, "Full">;
+def Graph_XorOp : Graph_BinaryOp<"xor", "a XOR b, logical for i1, bitwise for integers">,
+    Graph_ElementwiseFacts<1, "Full">;
+def Graph_ShiftLeftOp : Graph_BinaryOp<"shift_left", "a shifted left by b bits">,
+    Graph_ElementwiseFacts<1, "Full">;
+def Graph_ShiftRightOp : Graph_BinaryOp<"shift_right", "a shifted right by b bits (arithmetic if signed)">,
+    Graph_ElementwiseFacts<1, "Full">;
 
 def Graph_ComparePredicate : I32EnumAttr<"ComparePredicate", "comparison", [
     I32EnumAttrCase<"Equal", 0, "equal">,
@@ -202,7 +239,8 @@ def Graph_ComparePredicate : I32EnumAttr<"ComparePredicate", "comparison", [
   let cppNamespace = "::tinh::graph";
 }
 
-def Graph_CompareOp : Graph_InferredOp<"compare", [Graph_ElementwiseTrait]> {
+def Graph_CompareOp : Graph_InferredOp<"compare", [Graph_ElementwiseTrait]>,
+    Graph_ElementwiseFacts<1, "Full"> {
   let summary = "Element-wise comparison";
   let description = [{
     Comparisons with NaN are false, but for `not_equal`. The result is i1;
@@ -217,7 +255,8 @@ def Graph_CompareOp : Graph_InferredOp<"compare", [Graph_ElementwiseTrait]> {
       `:` type($a) `,` type($b) `->` type($y)}];
 }
 
-def Graph_WhereOp : Graph_InferredOp<"where", [Graph_ElementwiseTrait]> {
+def Graph_WhereOp : Graph_InferredOp<"where", [Graph_ElementwiseTrait]>,
+    Graph_ElementwiseFacts<1, "Follows"> {
   let summary = "Choice by a condition";
   let description = [{
     y = condition ? a : b, all three broadcast together.

@@ -68,8 +68,25 @@ def Graph_Count : Type<
     "tensor<i64>", "::mlir::RankedTensorType">,
   BuildableType<"::tinh::graph::countType($_builder.getContext())">;
 
+// Each op says these of itself, through Graph_Facts; OpFacts.h says what they
+// mean. mlir-tblgen knows nothing of them: GraphFacts.td makes a table of them,
+// which cannot be made while an op leaves one open.
 class Graph_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Graph_Dialect, mnemonic, traits>;
+    : Op<Graph_Dialect, mnemonic, traits> {
+  string fusionRole = ?;
+  string costPerElement = ?;
+  string precisionClass = ?;
+}
+
+class Graph_Facts<string role, int cost, string precision> {
+  string fusionRole = role;
+  string costPerElement = !cast<string>(cost);
+  string precisionClass = precision;
+}
+
+// Of an op with Graph_ElementwiseTrait.
+class Graph_ElementwiseFacts<int cost, string precision>
+    : Graph_Facts<"Elementwise", cost, precision>;
 
 // A pure op whose one result type follows from operands and attributes. Its
 // `inferReturnTypes` is also its verifier: it reports what is wrong at the

@@ -12,7 +12,8 @@
 include "dialects/graph/GraphBase.td"
 include "dialects/graph/GraphInterfaces.td"
 
-def Graph_ReshapeOp : Graph_Op<"reshape", [Pure, SameOperandsAndResultElementType]> {
+def Graph_ReshapeOp : Graph_Op<"reshape", [Pure, SameOperandsAndResultElementType]>,
+    Graph_Facts<"None", 1, "Follows"> {
   let summary = "The same elements, in row-major order, in another shape";
   let description = [{
     Example: `%y = graph.reshape %x : tensor<1x2048x1x1xf32> to tensor<1x2048xf32>`
@@ -25,7 +26,8 @@ def Graph_ReshapeOp : Graph_Op<"reshape", [Pure, SameOperandsAndResultElementTyp
   let hasCanonicalizer = 1;
 }
 
-def Graph_BroadcastOp : Graph_Op<"broadcast", [Pure, SameOperandsAndResultElementType]> {
+def Graph_BroadcastOp : Graph_Op<"broadcast", [Pure, SameOperandsAndResultElementType]>,
+    Graph_Facts<"Movement", 1, "Follows"> {
   let summary = "Repetition to a larger shape by NumPy's broadcasting rules";
   let description = [{
     Example: `%y = graph.broadcast %x : tensor<3x1xf32> to tensor<2x3x4xf32>`
@@ -37,7 +39,7 @@ def Graph_BroadcastOp : Graph_Op<"broadcast", [Pure, SameOperandsAndResultElemen
   let hasFolder = 1;
 }
 
-def Graph_TransposeOp : Graph_InferredOp<"transpose"> {
+def Graph_TransposeOp : Graph_InferredOp<"transpose">, Graph_Facts<"Movement", 1, "Follows"> {
   let summary = "Permutation of dimensions";
   let description = [{
     Dimension i of y is dimension permutation[i] of x.
@@ -51,7 +53,7 @@ def Graph_TransposeOp : Graph_InferredOp<"transpose"> {
   let hasCanonicalizer = 1;
 }
 
-def Graph_ConcatOp : Graph_InferredOp<"concat"> {
+def Graph_ConcatOp : Graph_InferredOp<"concat">, Graph_Facts<"Movement", 1, "Follows"> {
   let summary = "Concatenation along an axis";
   let description = [{
     Outside of kernels in phase `kernels` it is a view: the dispatches whose
@@ -66,7 +68,7 @@ def Graph_ConcatOp : Graph_InferredOp<"concat"> {
   let hasFolder = 1;
 }
 
-def Graph_SliceOp : Graph_InferredOp<"slice"> {
+def Graph_SliceOp : Graph_InferredOp<"slice">, Graph_Facts<"Movement", 1, "Follows"> {
   let summary = "A strided box of elements";
   let description = [{
     y[i] = x[starts[d] + i·steps[d]], sizes[d] elements in dimension d, all of
@@ -92,7 +94,7 @@ def Graph_PadMode : I32EnumAttr<"PadMode", "what padding holds", [
   let cppNamespace = "::tinh::graph";
 }
 
-def Graph_PadOp : Graph_InferredOp<"pad"> {
+def Graph_PadOp : Graph_InferredOp<"pad">, Graph_Facts<"Movement", 1, "Follows"> {
   let summary = "Padding";
   let description = [{
     Adds low[d] elements before and high[d] after dimension d: `value` (rank 0;
@@ -110,7 +112,7 @@ def Graph_PadOp : Graph_InferredOp<"pad"> {
       `:` type($x) `,` type($value) `->` type($y)}];
 }
 
-def Graph_GatherOp : Graph_InferredOp<"gather"> {
+def Graph_GatherOp : Graph_InferredOp<"gather">, Graph_Facts<"Movement", 1, "Rounded"> {
   let summary = "Slices picked by index along an axis (NumPy's take)";
   let description = [{
     y[a…, i…, b…] = x[a…, indices[i…], b…], a… the dimensions before `axis`, b…
@@ -125,7 +127,8 @@ def Graph_GatherOp : Graph_InferredOp<"gather"> {
       `:` type($x) `,` type($indices) `->` type($y)}];
 }
 
-def Graph_GatherElementsOp : Graph_InferredOp<"gather_elements"> {
+def Graph_GatherElementsOp : Graph_InferredOp<"gather_elements">,
+    Graph_Facts<"Movement", 1, "Rounded"> {
   let summary = "Elements picked by index along an axis";
   let description = [{
     y[i] = x[i with its `axis` entry replaced by indices[i]]; indices as in gather.
@@ -138,7 +141,7 @@ def Graph_GatherElementsOp : Graph_InferredOp<"gather_elements"> {
       `:` type($x) `,` type($indices) `->` type($y)}];
 }
 
-def Graph_GatherNdOp : Graph_InferredOp<"gather_nd"> {
+def Graph_GatherNdOp : Graph_InferredOp<"gather_nd">, Graph_Facts<"Movement", 1, "Rounded"> {
   let summary = "Slices picked by index tuples";
   let description = [{
     The last dimension of `indices` holds tuples that index the dimensions of
@@ -176,7 +179,7 @@ class Graph_ScatterLikeOp<string mnemonic, string what, dag extra, string axis>
 }
 def Graph_ScatterOp : Graph_ScatterLikeOp<"scatter",
     "Slices put, or added, at indices along an axis", (ins I64Attr:$axis),
-    "`axis` $axis"> {
+    "`axis` $axis">, Graph_Facts<"LoneAnchor", 1, "Full"> {
   let description = [{
     y is x, and for all indices in row-major order
     y[a…, indices[i…], b…] = (or += …) updates[a…, i…, b…]: the opposite of gather,
@@ -187,7 +190,7 @@ def Graph_ScatterOp : Graph_ScatterLikeOp<"scatter",
 }
 def Graph_ScatterElementsOp : Graph_ScatterLikeOp<"scatter_elements",
     "Elements put, or added, at indices along an axis", (ins I64Attr:$axis),
-    "`axis` $axis"> {
+    "`axis` $axis">, Graph_Facts<"LoneAnchor", 1, "Full"> {
   let description = [{
     y is x, and y[i with its `axis` entry replaced by indices[i]] = (or += …)
     updates[i]; indices as in gather.
@@ -196,7 +199,7 @@ def Graph_ScatterElementsOp : Graph_ScatterLikeOp<"scatter_elements",
   }];
 }
 def Graph_ScatterNdOp : Graph_ScatterLikeOp<"scatter_nd",
-    "Slices put, or added, at index tuples", (ins), ""> {
+    "Slices put, or added, at index tuples", (ins), "">, Graph_Facts<"LoneAnchor", 1, "Full"> {
   let description = [{
     The last dimension of `indices` holds tuples that index the first dimensions
     of x: y is x, and y[indices[i…, :], b…] = (or += …) updates[i…, b…]; indices as
@@ -206,7 +209,7 @@ def Graph_ScatterNdOp : Graph_ScatterLikeOp<"scatter_nd",
   }];
 }
 
-def Graph_IotaOp : Graph_Op<"iota", [Pure]> {
+def Graph_IotaOp : Graph_Op<"iota", [Pure]>, Graph_Facts<"Movement", 1, "Full"> {
   let summary = "start + index · step along the one dimension";
   let description = [{
     Example: `%y = graph.iota start 0 step 1 : tensor<128xi64>`

@@ -23,10 +23,12 @@ class Graph_SoftmaxLikeOp<string mnemonic, string formula>
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$x `axis` $axis attr-dict `:` type($x)";
 }
-def Graph_SoftmaxOp : Graph_SoftmaxLikeOp<"softmax", "e^x / Σ e^x">;
-def Graph_LogSoftmaxOp : Graph_SoftmaxLikeOp<"log_softmax", "x - log Σ e^x">;
+def Graph_SoftmaxOp : Graph_SoftmaxLikeOp<"softmax", "e^x / Σ e^x">,
+    Graph_Facts<"Anchor", 1, "Full">;
+def Graph_LogSoftmaxOp : Graph_SoftmaxLikeOp<"log_softmax", "x - log Σ e^x">,
+    Graph_Facts<"Anchor", 1, "Full">;
 
-def Graph_LayerNormOp : Graph_InferredOp<"layer_norm"> {
+def Graph_LayerNormOp : Graph_InferredOp<"layer_norm">, Graph_Facts<"Anchor", 1, "Rounded"> {
   let summary = "Layer normalisation";
   let description = [{
     y = (x - mean) / sqrt(variance + epsilon) · scale + bias, mean and (biased)
@@ -49,7 +51,7 @@ def Graph_LayerNormOp : Graph_InferredOp<"layer_norm"> {
       `:` type($x) `,` type($scale) (`,` type($bias)^)?}];
 }
 
-def Graph_BatchNormOp : Graph_InferredOp<"batch_norm"> {
+def Graph_BatchNormOp : Graph_InferredOp<"batch_norm">, Graph_Facts<"Anchor", 1, "Rounded"> {
   let summary = "Batch normalisation with given statistics";
   let description = [{
     y = (x - mean) / sqrt(variance + epsilon) · scale + bias, a vector over the
@@ -76,7 +78,7 @@ def Graph_BatchNormOp : Graph_InferredOp<"batch_norm"> {
       type($variance)}];
 }
 
-def Graph_LrnOp : Graph_InferredOp<"lrn"> {
+def Graph_LrnOp : Graph_InferredOp<"lrn">, Graph_Facts<"LoneAnchor", 1, "Rounded"> {
   let summary = "Local response normalisation across channels";
   let description = [{
     y[c] = x[c] / (bias + alpha/size · Σ x[j]²)^beta, the sum over the channels
@@ -95,7 +97,7 @@ def Graph_LrnOp : Graph_InferredOp<"lrn"> {
       $bias $layout attr-dict `:` type($x)}];
 }
 
-def Graph_AttentionOp : Graph_InferredOp<"attention"> {
+def Graph_AttentionOp : Graph_InferredOp<"attention">, Graph_Facts<"Anchor", 1, "Lowered"> {
   let summary = "Scaled dot-product attention";
   let description = [{
     y = softmax(scale · query·keyᵀ + mask) · value over [batch, heads, length,

@@ -28,7 +28,7 @@ def Graph_DequantizedTensor : Graph_TensorOf<[Graph_Dequantized],
     "integers of 8 to 32 bits, f8 but f8E8M0FNU, or f4">;
 
 def Graph_QuantizeOp
-    : Graph_Op<"quantize", [Pure, Graph_ElementwiseTrait]> {
+    : Graph_Op<"quantize", [Pure, Graph_ElementwiseTrait]>, Graph_ElementwiseFacts<1, "Full"> {
   let summary = "The integers, or floats of 8 or 4 bits, that stand for floats, by a scale";
   let description = [{
     y = saturate(round(x / scale) + zero_point), halves to even. The scale and
@@ -56,7 +56,8 @@ def Graph_QuantizeOp
 }
 
 def Graph_DequantizeOp
-    : Graph_Op<"dequantize", [Pure, Graph_ElementwiseTrait]> {
+    : Graph_Op<"dequantize", [Pure, Graph_ElementwiseTrait]>,
+    Graph_ElementwiseFacts<1, "Full"> {
   let summary = "The floats that integers, or floats of 8 or 4 bits, stand for, by a scale";
   let description = [{
     y = (x - zero_point) · scale, in the scale's element type. The scale and the
@@ -77,7 +78,7 @@ def Graph_DequantizeOp
   let hasVerifier = 1;
 }
 
-def Graph_UnpackInt4Op : Graph_Op<"unpack_int4", [Pure]> {
+def Graph_UnpackInt4Op : Graph_Op<"unpack_int4", [Pure]>, Graph_Facts<"Movement", 1, "Full"> {
   let summary = "The two numbers of 4 bits that each byte holds";
   let description = [{
     Along `axis`, the numbers 2i and 2i + 1 are the low and the high four bits of

@@ -20,7 +20,7 @@ def Graph_ReduceKind : I32EnumAttr<"ReduceKind", "reduction", [
   let cppNamespace = "::tinh::graph";
 }
 
-def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
+def Graph_ReduceOp : Graph_InferredOp<"reduce">, Graph_Facts<"Anchor", 1, "Full"> {
   let summary = "Reduction over axes";
   let description = [{
     Combines the elements along `axes` (ascending, distinct, non-negative; none
@@ -37,7 +37,7 @@ def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
       (`keepdims` $keepdims^)? attr-dict `:` type($x) `->` type($y)}];
 }
 
-def Graph_VarianceOp : Graph_InferredOp<"variance"> {
+def Graph_VarianceOp : Graph_InferredOp<"variance">, Graph_Facts<"Anchor", 1, "Full"> {
   let summary = "Variance over axes";
   let description = [{
     The mean of (x - mean(x))² over `axes`, not corrected by the number of
@@ -65,10 +65,10 @@ class Graph_ArgOp<string mnemonic, string what> : Graph_InferredOp<mnemonic> {
       (`select_last_index` $select_last_index^)? attr-dict
       `:` type($x) `->` type($y)}];
 }
-def Graph_ArgmaxOp : Graph_ArgOp<"argmax", "largest">;
-def Graph_ArgminOp : Graph_ArgOp<"argmin", "smallest">;
+def Graph_ArgmaxOp : Graph_ArgOp<"argmax", "largest">, Graph_Facts<"LoneAnchor", 1, "Full">;
+def Graph_ArgminOp : Graph_ArgOp<"argmin", "smallest">, Graph_Facts<"LoneAnchor", 1, "Full">;
 
-def Graph_CumsumOp : Graph_InferredOp<"cumsum"> {
+def Graph_CumsumOp : Graph_InferredOp<"cumsum">, Graph_Facts<"LoneAnchor", 1, "Full"> {
   let summary = "Running sum along an axis";
   let description = [{
     y[i] = Σ_{j ≤ i} x[j] along `axis`; `exclusive`: j < i; `reverse`: from the end.

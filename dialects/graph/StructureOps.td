@@ -15,7 +15,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def Graph_ConstantOp : Graph_Op<"constant", [Pure, ConstantLike,
-    AllTypesMatch<["value", "y"]>]> {
+    AllTypesMatch<["value", "y"]>]>, Graph_Facts<"None", 1, "Full"> {
   let summary = "A constant tensor";
   let description = [{
     Small constants hold their elements, large ones refer to a file.
@@ -30,7 +30,7 @@ def Graph_ConstantOp : Graph_Op<"constant", [Pure, ConstantLike,
 }
 
 def Graph_KernelOp : Graph_Op<"kernel", [Pure, IsolatedFromAbove,
-    SingleBlockImplicitTerminator<"YieldOp">]> {
+    SingleBlockImplicitTerminator<"YieldOp">]>, Graph_Facts<"None", 1, "NotInModels"> {
   let summary = "Ops that are computed together";
   let description = [{
     The unit of code generation: the region becomes one function, in which
@@ -54,7 +54,8 @@ def Graph_KernelOp : Graph_Op<"kernel", [Pure, IsolatedFromAbove,
 
 def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator,
     ParentOneOf<["KernelOp", "IfOp", "WhileOp", "ScanOp", "CustomGradientOp"]>,
-    DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>]> {
+    DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface>]>,
+    Graph_Facts<"None", 1, "Full"> {
   let summary = "The results of a kernel or of a region of control flow";
   let description = "Example: `graph.yield %1 : tensor<64x100xf32>`";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
@@ -63,7 +64,7 @@ def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator,
 }
 
 def Graph_DispatchOp : Graph_Op<"dispatch", [Pure,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]>, Graph_Facts<"None", 1, "NotInModels"> {
   let summary = "A run of a kernel function";
   let description = [{
     `kernel` names a `func.func` of the module whose body computes the results
@@ -77,7 +78,7 @@ def Graph_DispatchOp : Graph_Op<"dispatch", [Pure,
       "$kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
 }
 
-def Graph_WeightOp : Graph_Op<"weight", [Pure]> {
+def Graph_WeightOp : Graph_Op<"weight", [Pure]>, Graph_Facts<"None", 1, "NotInModels"> {
   let summary = "A tensor that the function @init computes";
   let description = [{
     `name` is the `graph.name` of a result of the module's `@init`, which turns
@@ -91,7 +92,8 @@ def Graph_WeightOp : Graph_Op<"weight", [Pure]> {
   let assemblyFormat = "$name attr-dict `:` type($y)";
 }
 
-def Graph_TransferOp : Graph_Op<"transfer", [Pure, SameOperandsAndResultType]> {
+def Graph_TransferOp : Graph_Op<"transfer", [Pure, SameOperandsAndResultType]>,
+    Graph_Facts<"None", 1, "NotInModels"> {
   let summary = "The same tensor in the memory of another device";
   let description = [{
     The operands and results of a dispatch lie on the device of its kernel;
@@ -114,7 +116,8 @@ def Graph_TransferOp : Graph_Op<"transfer", [Pure, SameOperandsAndResultType]> {
 // What is said about gradients, and what training changes
 //===----------------------------------------------------------------------===//
 
-def Graph_StopGradientOp : Graph_Op<"stop_gradient", [Pure, SameOperandsAndResultType]> {
+def Graph_StopGradientOp : Graph_Op<"stop_gradient", [Pure, SameOperandsAndResultType]>,
+    Graph_Facts<"None", 1, "Follows"> {
   let summary = "The same tensor, which counts as a constant in gradients";
   let description = "Example: `%y = graph.stop_gradient %x : tensor<2x3xf32>`";
   let arguments = (ins Graph_Tensor:$x);
@@ -122,7 +125,8 @@ def Graph_StopGradientOp : Graph_Op<"stop_gradient", [Pure, SameOperandsAndResul
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
-def Graph_DropoutOp : Graph_Op<"dropout", [SameOperandsAndResultType]> {
+def Graph_DropoutOp : Graph_Op<"dropout", [SameOperandsAndResultType]>,
+    Graph_Facts<"None", 1, "Follows"> {
   let summary = "The same tensor; what it drops while a model is trained";
   let description = [{
     A model that is run has its operand there. `graph-compile --train` makes the
@@ -141,7 +145,7 @@ def Graph_DropoutOp : Graph_Op<"dropout", [SameOperandsAndResultType]> {
 
 def Graph_CustomGradientOp : Graph_Op<"custom_gradient", [
     SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
-    RecursivelySpeculatable]> {
+    RecursivelySpeculatable]>, Graph_Facts<"None", 1, "Full"> {
   let summary = "A computation whose gradient is given beside it";
   let description = [{
     The results are what the first region yields for `inputs`. The second one,
@@ -170,7 +174,7 @@ def Graph_CustomGradientOp : Graph_Op<"custom_gradient", [
 }
 
 def Graph_VariableOp : Graph_Op<"variable", [HasParent<"::mlir::ModuleOp">,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]>, Graph_Facts<"None", 1, "NotInModels"> {
   let summary = "A tensor that lives from run to run";
   let description = [{
     Parameters, an optimizer's state, running statistics. A function reads it by

@@ -15,8 +15,8 @@
 #include "compiler/Eager/ElementwiseNames.h"
 #include "compiler/Eager/Tensor/Autocast.h"
 #include "compiler/Transforms/Passes.h"
-#include "compiler/Transforms/PrecisionClasses.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/OpFacts.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
@@ -26,17 +26,22 @@ namespace tinh::test {
 using PrecisionClasses = GradientTest;
 
 TEST_F(PrecisionClasses, AllOpsOfModelsHaveOne) {
-  llvm::StringSet<> later{"kernel", "dispatch", "transfer", "weight"};
-  llvm::StringSet<> earlier{"set_dimension_size", "dimension_size"};
+  llvm::StringSet<> others{"kernel",  "dispatch",           "transfer",
+                           "weight",  "set_dimension_size", "dimension_size",
+                           "variable"};
   for (mlir::RegisteredOperationName op :
        context.getRegisteredOperationsByDialect("graph")) {
-    bool isOfModels = !later.contains(op.stripDialect()) &&
-                      !earlier.contains(op.stripDialect()) &&
-                      op.stripDialect() != "variable";
-    EXPECT_EQ(transforms::precisionClassOf(op).has_value(), isOfModels)
+    const graph::OpFacts *facts = graph::findFacts(op);
+    ASSERT_TRUE(facts) << op.getStringRef().str();
+    bool isOfModels =
+        facts->precisionClass != graph::PrecisionClass::NotInModels;
+    EXPECT_EQ(isOfModels, !others.contains(op.stripDialect()))
         << op.getStringRef().str();
     if (op.hasInterface<graph::DifferentiableOpInterface>())
-      EXPECT_TRUE(transforms::precisionClassOf(op)) << op.getStringRef().str();
+      EXPECT_TRUE(isOfModels) << op.getStringRef().str();
+    EXPECT_EQ(facts->fusionRole == graph::FusionRole::Elementwise,
+              op.hasTrait<graph::ElementwiseOpTrait>())
+        << op.getStringRef().str();
   }
 }
 
@@ -53,8 +58,8 @@ TEST_F(PrecisionClasses, TensorsHaveTheSame) {
       continue;
     ++known;
     EXPECT_EQ(eager::isFull(static_cast<eager::ElementwiseOp>(i)),
-              transforms::precisionClassOf(*op) ==
-                  transforms::PrecisionClass::Full)
+              graph::findFacts(*op)->precisionClass ==
+                  graph::PrecisionClass::Full)
         << name;
   }
   EXPECT_GE(known, 30u);

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What an operation does about an Autocast of the thread. Its class is that of
-// the graph dialect's op (compiler/Transforms/PrecisionClasses.h); what follows
+// the graph dialect's op (dialects/graph/OpFacts.h); what follows
 // its operands does so by the promotion of dtypes.
 //
 //===----------------------------------------------------------------------===//
