@@ -14,6 +14,14 @@
 using namespace tinh;
 using namespace tinh::test;
 
+TEST(DTypes, SizesAreThoseOfTheRuntime) {
+  for (int i = TINH_DTYPE_BOOL; i <= TINH_DTYPE_F4E2M1FN; ++i) {
+    auto dtype = static_cast<tinh_dtype_t>(i);
+    EXPECT_EQ(DType(dtype).size(), tinh_dtype_size(dtype))
+        << tinh_dtype_name(dtype);
+  }
+}
+
 TEST(Tensor, HandlesAliasAndClonesDoNot) {
   Tensor x = tensor({1.0, 2.0}), y = x, z = x.clone();
   EXPECT_TRUE(x.is_same(y));
