@@ -289,7 +289,7 @@ def onnx_document(root):
     yield ONNX_HEADER
     yield "| family | ops |\n|---|---|"
     folders = [root / "compiler/Import/onnx" / name for name in ("ops", "strings")]
-    for path in sorted(path for folder in folders for path in folder.glob("*.cpp")):
+    for path in sorted(path for folder in folders for path in folder.rglob("*.cpp")):
         entry = r'\{"([\w.]+)",\s+(\d+),\s+\d+,\s+-?\d+,\s'
         entries = re.findall(entry, path.read_text())
         ops = ", ".join(f"{name} ({since})" for name, since in entries)

@@ -8,7 +8,7 @@
 #include "compiler/Calibration/Constants.h"
 
 #include "compiler/Reference/Interpreter.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 using namespace mlir;
 

@@ -9,7 +9,7 @@
 
 #include "compiler/Import/GraphBuilder.h"
 #include "compiler/Pruning/Coupling.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 #include "mlir/IR/Verifier.h"
 

@@ -13,7 +13,7 @@
 #include "compiler/Pruning/Coupling.h"
 
 #include "compiler/Pruning/Reshapes.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -8,7 +8,7 @@
 #include "compiler/Pruning/Groups.h"
 
 #include "compiler/Pruning/Coupling.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 #include "llvm/ADT/MapVector.h"
 

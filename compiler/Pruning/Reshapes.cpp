@@ -8,7 +8,7 @@
 #include "compiler/Pruning/Reshapes.h"
 
 #include "compiler/Pruning/Coupling.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 using namespace mlir;
 

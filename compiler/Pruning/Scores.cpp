@@ -11,7 +11,7 @@
 #include "compiler/Calibration/Probe.h"
 #include "compiler/Gradients/Gradients.h"
 #include "compiler/Training/FunctionBuilder.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "tinh/runtime.hpp"
 
 #include "llvm/ADT/SetVector.h"

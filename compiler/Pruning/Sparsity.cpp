@@ -8,7 +8,7 @@
 #include "compiler/Calibration/Constants.h"
 #include "compiler/Pruning/Groups.h"
 #include "compiler/Pruning/Pruning.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,7 @@
 #include "compiler/Quantization/Equalize.h"
 
 #include "compiler/Quantization/Observers.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 #include <cmath>
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Quantization/Errors.h"
 
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 #include <cmath>
 

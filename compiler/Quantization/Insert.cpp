@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Quantization/Insert.h"
 
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 #include "mlir/IR/IRMapping.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Quantization/Observers.h"
 
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 using namespace mlir;
 

@@ -10,7 +10,7 @@
 // scale for each output channel, activations ui8 with one scale and zero point,
 // from a range that runs of the compiled model on samples give. Sums, biases
 // and all else stay floats; compiled code finds what can be integers from there
-// (compiler/Transforms/PropagateQuantization.cpp).
+// (compiler/Transforms/Quantization/PropagateQuantization.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_COMPILER_QUANTIZATION_QUANTIZATION_H

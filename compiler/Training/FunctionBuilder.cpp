@@ -11,7 +11,7 @@
 #include "compiler/Training/Ranks.h"
 #include "compiler/Training/Teacher.h"
 #include "compiler/Training/TrainingForm.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 using namespace mlir;
 

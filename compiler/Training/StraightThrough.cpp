@@ -19,8 +19,8 @@
 #include "compiler/Gradients/Gradients.h"
 #include "compiler/Nn/FakeQuantize.h"
 #include "compiler/Training/FunctionBuilder.h"
-#include "compiler/Transforms/Constants.h"
-#include "compiler/Transforms/Quantization.h"
+#include "compiler/Transforms/Constants/Constants.h"
+#include "compiler/Transforms/Quantization/Quantization.h"
 
 using namespace mlir;
 

@@ -15,7 +15,7 @@
 #include "compiler/Training/Teacher.h"
 #include "compiler/Training/Training.h"
 #include "compiler/Training/UpdateBuilder.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "dialects/graph/Scales.h"
 #include "tinh/losses.h"
 #include "tinh/runtime.hpp"

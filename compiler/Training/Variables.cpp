@@ -14,7 +14,7 @@
 
 #include "compiler/Gradients/Gradients.h"
 #include "compiler/Support/TensorName.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Scales.h"
 

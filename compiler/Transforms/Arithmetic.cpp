@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Arithmetic.h"
 
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "dialects/graph/OpFacts.h"
 
 #include "llvm/ADT/TypeSwitch.h"

@@ -20,7 +20,7 @@
 // through what follows until they meet the next op's and cancel.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/Passes.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"

@@ -24,7 +24,7 @@
 // x that meet such a zero must be finite.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/Passes.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"

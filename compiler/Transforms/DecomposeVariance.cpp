@@ -15,7 +15,7 @@
 //   %v = graph.reduce mean %s axes [0]
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/Passes.h"
 #include "dialects/graph/Graph.h"
 

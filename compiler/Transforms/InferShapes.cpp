@@ -15,7 +15,7 @@
 //     %0 = graph.relu %x : tensor<4x3xf32>
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/Passes.h"
 
 #include "mlir/Interfaces/InferTypeOpInterface.h"

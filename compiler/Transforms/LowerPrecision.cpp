@@ -30,7 +30,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Passes.h"
 
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/KeptOps.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/OpFacts.h"

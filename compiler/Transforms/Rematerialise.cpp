@@ -27,7 +27,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Planning/Recompute.h"
 #include "compiler/Transforms/Arithmetic.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"

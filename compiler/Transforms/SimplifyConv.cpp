@@ -15,7 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/SimplifyConv.h"
 
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 
 #include "mlir/IR/PatternMatch.h"
 

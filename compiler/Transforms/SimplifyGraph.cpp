@@ -13,7 +13,7 @@
 //   transpose_b %4 = graph.matmul %q, %3
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/SimplifyConv.h"
 #include "compiler/Transforms/SimplifyScatter.h"

@@ -21,7 +21,7 @@
 #include "compiler/Transforms/SimplifyScatter.h"
 
 #include "compiler/Import/GraphBuilder.h"
-#include "compiler/Transforms/Constants.h"
+#include "compiler/Transforms/Constants/Constants.h"
 #include "dialects/graph/Dimensions.h"
 
 #include "mlir/IR/PatternMatch.h"

@@ -44,7 +44,7 @@ LARGE_CLASSES = {
 }
 
 # C++ sources that lie in one folder.
-FLAT_FOLDERS = r"^(compiler/Codegen|runtime)(/|$)"
+FLAT_FOLDERS = r"^(compiler|dialects|runtime|tools)(/|$)"
 FOLDER_SOURCES = 26
 LARGE_FOLDERS = {}
 

@@ -83,7 +83,7 @@ class SizesTest(unittest.TestCase):
     def test_folders(self):
         for index in range(27):
             self.write(f"compiler/Codegen/CPU/F{index}.cpp", "")
-            self.write(f"compiler/Nn/F{index}.cpp", "")
+            self.write(f"tests/nn/F{index}.cpp", "")
         self.expect("compiler/Codegen/CPU: 27 sources in a folder, at most 26")
 
     def test_named_strategies(self):

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Transforms/Quantization.h"
+#include "compiler/Transforms/Quantization/Quantization.h"
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Linalg/StorageFloats.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Model/EagerModel.h"
 
-#include "compiler/Transforms/DecomposeQuantization.h"
+#include "compiler/Transforms/Quantization/DecomposeQuantization.h"
 
 #include "tinh/engine.h"
 

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/ControlFlow.h"
-#include "compiler/Import/onnx/ops/Heads.h"
+#include "compiler/Import/onnx/control_flow/ControlFlow.h"
+#include "compiler/Import/onnx/ops/attention/Heads.h"
 
 #include <cmath>
 

@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Gradients/Gradients.h"
-#include "compiler/Import/onnx/ControlFlow.h"
 #include "compiler/Import/onnx/InputSizes.h"
+#include "compiler/Import/onnx/control_flow/ControlFlow.h"
 
 #include "mlir/IR/Diagnostics.h"
 

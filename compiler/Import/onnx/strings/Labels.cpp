@@ -9,7 +9,7 @@
 // Ops of ai.onnx.ml that put one label in the place of another.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/ops/Scores.h"
+#include "compiler/Import/onnx/ops/predictors/Scores.h"
 #include "compiler/Import/onnx/strings/Strings.h"
 
 #include <cmath>
