@@ -327,7 +327,10 @@ class StringsTest(tool_test.ToolTest):
         self.fails(self.run_tool(*command), "input 2: expected strings, found ")
         gather = helper.make_node("Gather", ["n", "x"], ["y"])
         self.save([gather], x, {"y": TensorProto.STRING}, constants)
-        self.fails(self.run_tool(*command), "input 0: expected strings, found ")
+        self.fails(
+            self.run_tool(*command),
+            'input 1 ("x"): expected elements of INT32, INT64, found STRING',
+        )
         self.save(node("StringSplit"), x, {"y": TensorProto.INT64})
         self.fails(self.run_tool(*command), "is declared as INT64, but has strings")
         self.save(node("StringSplit"), x, {"y": TensorProto.STRING})

@@ -9,10 +9,10 @@
 #define TINH_GRAPH_COMPILE_ARGUMENTS_H
 
 #include "command_line.h"
+#include "compile_limits.h"
 #include "compiler/Pipelines/Compile.h"
 #include "compiler/Training/Training.h"
 #include "compiler/Tuning/Tune.h"
-#include "limits.h"
 
 namespace tinh::tools {
 

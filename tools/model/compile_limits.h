@@ -1,12 +1,12 @@
-//===- limits.h - What compiling may take -----------------------*- C++ -*-===//
+//===- compile_limits.h - Limits of compilations, as options ----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_TOOLS_LIMITS_H
-#define TINH_TOOLS_LIMITS_H
+#ifndef TINH_TOOLS_COMPILE_LIMITS_H
+#define TINH_TOOLS_COMPILE_LIMITS_H
 
 #include "command_line.h"
 #include "compiler/Pipelines/ResourceLimits.h"
@@ -35,4 +35,4 @@ bool readLimits(const LimitArguments &arguments,
 
 } // namespace tinh::tools
 
-#endif // TINH_TOOLS_LIMITS_H
+#endif // TINH_TOOLS_COMPILE_LIMITS_H

@@ -1,11 +1,11 @@
-//===- limits.cpp - What compiling may take -------------------------------===//
+//===- compile_limits.cpp - What compiling may take ------------------------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "limits.h"
+#include "compile_limits.h"
 
 #include "compiler/Pipelines/MemoryBudget.h"
 
