@@ -1,5 +1,4 @@
-//===- Neighbours.cpp - Plans beside a plan ----------------------*- C++
-//-*-===//
+//===- Neighbours.cpp - Plans beside a plan ---------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

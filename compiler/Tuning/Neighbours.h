@@ -1,5 +1,4 @@
-//===- Neighbours.h - Plans beside a plan ------------------------*- C++
-//-*-===//
+//===- Neighbours.h - Plans beside a plan -----------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- PlanFile.cpp - Plans that were found by trying ------------*- C++
-//-*-===//
+//===- PlanFile.cpp - Plans that were found by trying -----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- Trial.h - What this process runs to time it ---------------*- C++
-//-*-===//
+//===- Trial.h - What this process runs to time it --------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

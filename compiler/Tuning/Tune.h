@@ -1,5 +1,4 @@
-//===- Tune.h - Which plans are fastest here ---------------------*- C++
-//-*-===//
+//===- Tune.h - Which plans are fastest here --------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

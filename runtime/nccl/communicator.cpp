@@ -1,5 +1,4 @@
-//===- communicator.cpp - Collectives over NCCL ----------------- -*- C++
-//-*-===//
+//===- communicator.cpp - Collectives over NCCL -----------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

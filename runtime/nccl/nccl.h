@@ -1,5 +1,4 @@
-//===- nccl.h - NCCL, without CUDA ------------------------------ -*- C++
-//-*-===//
+//===- nccl.h - NCCL, without CUDA ------------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

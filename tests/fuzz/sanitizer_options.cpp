@@ -1,5 +1,4 @@
-//===- sanitizer_options.cpp - What sanitizers leave out ---------*- C++
-//-*-===//
+//===- sanitizer_options.cpp - What sanitizers leave out --------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

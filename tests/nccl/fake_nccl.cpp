@@ -1,5 +1,4 @@
-//===- fake_nccl.cpp - An NCCL of ranks in one process ---------- -*- C++
-//-*-===//
+//===- fake_nccl.cpp - An NCCL of ranks in one process ----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- measure.h - Measured times of steps ------------------------*- C++
-//-*-===//
+//===- measure.h - Measured times of steps ----------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

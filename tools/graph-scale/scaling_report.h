@@ -1,5 +1,4 @@
-//===- scaling_report.h - What a simulation says to the user ------*- C++
-//-*-===//
+//===- scaling_report.h - What a simulation says to the user ----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- network.h - What collectives take --------------------------*- C++
-//-*-===//
+//===- network.h - What collectives take ------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

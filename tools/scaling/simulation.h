@@ -1,5 +1,4 @@
-//===- simulation.h - A step of many ranks, simulated -------------*- C++
-//-*-===//
+//===- simulation.h - A step of many ranks, simulated -----------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -28,6 +28,7 @@
 #include "program/program.h"
 #include "resources/state.h"
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 
@@ -74,6 +75,9 @@ struct Resources {
   uint64_t scratch_stride = 0;
   uint64_t arena_size = 0, device_arena_size = 0;
   std::vector<Arena> arenas;
+  /// Of the last run on the GPU, in milliseconds; negative: none is known. A
+  /// callback may ask for it while what executes runs is taken down.
+  std::atomic<double> last_cuda_time{-1};
 
 private:
   void make_programs();

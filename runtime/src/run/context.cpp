@@ -47,9 +47,8 @@ tinh_context_info_t Context::info() const {
   return info;
 }
 
-double Context::cuda_time() {
-  DeviceSteps *device = execution->device_steps();
-  double time = device ? device->elapsed() : -1;
+double Context::cuda_time() const {
+  double time = resources->last_cuda_time;
   if (time < 0)
     throw_error(TINH_INVALID_ARGUMENT,
                 {"no run of the context has been measured on a GPU; set "

@@ -36,7 +36,7 @@ public:
   const Module &module() const { return *resources->module; }
   tinh_context_info_t info() const;
   /// Of the last run, in milliseconds.
-  double cuda_time();
+  double cuda_time() const;
   /// Whether it uses the GPU by a stream of the program's.
   bool is_on_stream() const { return resources->on_stream(); }
   /// Throws INVALID_ARGUMENT if the CPU would have to read or write an argument

@@ -97,15 +97,13 @@ void DeviceSteps::complete(Run &run) {
     current.emplace(*resources.gpu);
     device.complete();
     if (resources.options.measure_cuda)
-      last_elapsed = device.elapsed();
+      resources.last_cuda_time = device.elapsed();
     if (resources.trace)
       device.trace(*resources.trace, run.number);
   });
   if (run.status != TINH_OK)
     device.abandon();
 }
-
-double DeviceSteps::elapsed() const { return last_elapsed; }
 
 void DeviceSteps::complete_runs() {
   pthread_setname_np(pthread_self(), "tinh-cuda");

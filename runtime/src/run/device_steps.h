@@ -49,14 +49,10 @@ public:
   void finish(Run &run);
   void complete(Run &run);
 
-  /// Of the last run, in milliseconds.
-  double elapsed() const;
-
 private:
   void complete_runs();
 
   Resources &resources;
-  std::atomic<double> last_elapsed{-1}; ///< Negative: none is known.
 
   // Runs that worker 0 is done with and the GPU is not.
   std::mutex mutex;

@@ -1,5 +1,4 @@
-//===- FilterTransform.h - Filters for Winograd's algorithms --- -*- C++
-//-*-===//
+//===- FilterTransform.h - Filters for Winograd's algorithms ----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,5 +1,4 @@
-//===- KnownMatrix.cpp - Products with a matrix that is known --- -*- C++
-//-*-===//
+//===- KnownMatrix.cpp - Products with a matrix that is known ---*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
