@@ -130,6 +130,16 @@ class TrainOnRanks(unittest.TestCase):
                 self.assertEqual(begin["id"], end["id"])
                 self.assertLessEqual(begin["ts"], end["ts"])
 
+    def test_profiles(self):
+        command = [GRAPH_RUN, RANKS_TRAINER, "--function", "train_step"]
+        command += ["--input", "x=random", "--input", "y=random"]
+        done = self.run_command(
+            [MPIRUNS[0], "-n", "2", *command, "--profile", "--json"]
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        steps = json.loads(done.stdout)["steps"]
+        self.assertIn("collective", [step["kind"] for step in steps])
+
     def test_what_is_not_the_same_on_all_ranks(self):
         numbers = npy([0.0] * 100, (100,))
         (self.folder / "zeros.npy").write_bytes(numbers)

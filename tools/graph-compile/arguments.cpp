@@ -45,8 +45,8 @@ void defineModel(CLI::App &app, Arguments &arguments, CompileJob &job) {
                      "; IR is bytecode if the output is called .mlirbc. ptx is "
                      "the text of all kernels for GPUs. onnx "
                      "and json write the model in phase graph in these "
-                     "formats. If not given, the output's extension "
-                     "decides, and without one it is a library")
+                     "formats. If not given, what the output's extension "
+                     "says, or else a library")
       ->type_name("onnx|json|" + phaseChoices(Phase::Library));
   app.add_option("--from", arguments.from,
                  "the phase that the model, IR in a file, is in: " +

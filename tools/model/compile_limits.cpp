@@ -1,4 +1,5 @@
-//===- compile_limits.cpp - What compiling may take ------------------------===//
+//===- compile_limits.cpp - What compiling may take
+//------------------------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
