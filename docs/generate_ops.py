@@ -244,7 +244,7 @@ def collect(records, folder):
     ops = records.instances("Op")
     ops.sort(key=lambda op: location(op)[1])
     order = [
-        folder / pathlib.Path(name).name
+        folder.parents[1] / name
         for name in re.findall(r'^include "(.*)"', main_file(folder).read_text(), re.M)
     ] + [main_file(folder)]
     for path in order:

@@ -43,8 +43,9 @@ LARGE_CLASSES = {
     "Engine (compiler/Eager/Engine/Engine.h)": 886,
 }
 
-# C++ sources that lie in one folder.
+# Sources that lie in one folder, TableGen's among them.
 FLAT_FOLDERS = r"^(compiler|dialects|runtime|tools)(/|$)"
+FLAT_SUFFIXES = CPP_SUFFIXES | {".td"}
 FOLDER_SOURCES = 26
 LARGE_FOLDERS = {}
 
@@ -161,7 +162,7 @@ def folder_sources(files):
     count = collections.Counter()
     for name in files:
         path = pathlib.PurePath(name)
-        if re.match(FLAT_FOLDERS, name) and path.suffix in CPP_SUFFIXES:
+        if re.match(FLAT_FOLDERS, name) and path.suffix in FLAT_SUFFIXES:
             count[path.parent.as_posix()] += 1
     return count
 

@@ -11,7 +11,7 @@
 
 include "dialects/graph/GraphBase.td"
 include "dialects/graph/GraphInterfaces.td"
-include "dialects/graph/ReductionOps.td"
+include "dialects/graph/ops/ReductionOps.td"
 
 // Several processes, the ranks 0 to `ranks` - 1, run the same function, each on
 // inputs of its own. MPI's terms (tinh/collectives.h).
