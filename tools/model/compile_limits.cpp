@@ -1,5 +1,4 @@
-//===- compile_limits.cpp - What compiling may take
-//------------------------===//
+//===- compile_limits.cpp - Limits of compilations, as options --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
