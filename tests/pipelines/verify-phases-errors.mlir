@@ -9,6 +9,8 @@
 // RUN: not graph-compile %t/graph-7.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH7
 // RUN: not graph-compile %t/graph-8.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH8
 // RUN: not graph-compile %t/graph-9.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH9
+// RUN: not graph-compile %t/graph-10.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH10
+// RUN: not graph-compile %t/graph-11.mlir --from=graph --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=GRAPH11
 // RUN: not graph-compile %t/optimised-1.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED1
 // RUN: not graph-compile %t/optimised-2.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED2
 // RUN: not graph-compile %t/optimised-3.mlir --from=optimised --emit=so -o %t/out.so 2>&1 | FileCheck %s --check-prefix=OPTIMISED3
@@ -94,6 +96,29 @@ func.func @main(%x: tensor<1x1x1x1x1x1x1x1x8xf32> {graph.name = "x"}) -> (tensor
 func.func @main(%x: tensor<4611686018427387904x4xf32> {graph.name = "x"}) -> (tensor<4611686018427387904x4xf32> {graph.name = "y"}) {
   %0 = graph.relu %x : tensor<4611686018427387904x4xf32>
   return %0 : tensor<4611686018427387904x4xf32>
+}
+
+//--- graph-10.mlir
+// GRAPH10: {{:[0-9]+:[0-9]+}}: error: 'arith.addf' does not belong in @helper in phase 'graph'
+func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
+  %0 = graph.relu %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @helper(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = arith.addf %x, %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+//--- graph-11.mlir
+// GRAPH11: {{:[0-9]+:[0-9]+}}: error: 'arith.addf' does not belong in @init in phase 'graph'
+func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
+  %0 = graph.relu %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @init() -> tensor<8xf32> {
+  %0 = graph.constant dense<1.0> : tensor<8xf32>
+  %1 = arith.addf %0, %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
 }
 
 //--- optimised-1.mlir

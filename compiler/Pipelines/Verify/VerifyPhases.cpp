@@ -424,6 +424,20 @@ static LogicalResult verifyPlan(ModuleOp module, Phase phase) {
                   succeeded(verifyKernelFunctions(module, phase))));
 }
 
+/// Functions that no user calls: passes go through them like through entries.
+static LogicalResult verifyOthers(ModuleOp module, Phase phase) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (graph::isEntry(function) || function.isExternal())
+      continue;
+    if (!function.getBody().hasOneBlock())
+      return function.emitError()
+             << "@" << function.getName() << " must have a body of one block";
+    if (failed(verifyBody(function, phase)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult verifyPhase(ModuleOp module, Phase phase) {
   if (phase >= Phase::Plan)
     return verifyPlan(module, phase);
@@ -436,7 +450,7 @@ LogicalResult verifyPhase(ModuleOp module, Phase phase) {
   if (failed(verifyCpuFunctions(module)))
     return failure();
   if (phase < Phase::Kernels)
-    return success();
+    return verifyOthers(module, phase);
   codegen::Devices devices(module, codegen::Devices::Variables::Chosen);
   if (failed(verifyChips(module)) || failed(devices.verify()))
     return failure();

@@ -213,7 +213,8 @@ bool KernelFormer::mayFollow(Operation *op, const Group &group) const {
 
 /// Takes in ops after the anchor as long as one result comes out in the end.
 void KernelFormer::addEpilogue(Group &group) {
-  if (factsOf(group.anchor).fusionRole == FusionRole::LoneAnchor)
+  const OpFacts *facts = findFacts(group.anchor->getName());
+  if (facts && facts->fusionRole == FusionRole::LoneAnchor)
     return;
   size_t accepted = group.ops.size();
   for (size_t i = 0; i < group.ops.size(); ++i) {
