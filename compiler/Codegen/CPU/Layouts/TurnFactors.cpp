@@ -32,7 +32,10 @@ static OpOperand &leftOperand(const Contraction &c) {
 static std::optional<SmallVector<int64_t>> turnedOrder(const Contraction &c) {
   bool isBf16 = getElementTypeOrSelf(c.left.value).isBF16() &&
                 getElementTypeOrSelf(c.right.value).isBF16();
+  // A factor that is repeated along a dimension reads its row 0: of that, there
+  // are no panels.
   if (!isBf16 || c.packed || !c.left.map.isProjectedPermutation() ||
+      !c.right.map.isProjectedPermutation() ||
       !packableArgument(c.left.value) || !packableArgument(c.right.value))
     return std::nullopt;
   AffineExpr last = getAffineDimExpr(c.depth.back(), c.left.map.getContext());
