@@ -128,19 +128,28 @@ Outcome runReference(const Program &program) {
 double tolerance(DType dtype) {
   if (!dtype.is_floating_point())
     return 0;
-  return dtype == float16 ? 2e-2 : dtype == float64 ? 1e-4 : 1e-4;
+  return dtype == float16 ? 2e-2 : 1e-4;
 }
 
-/// Prints the first tensor in which the two differ by more than rounding, or,
-/// if `exactly`, at all.
-bool agree(const Program &program, const char *name, const Outcome &found,
-           const Outcome &expected, bool exactly, bool isGradient = false) {
-  // Of gradients, those of large numbers among them: relative to the largest.
-  double scale = 1;
-  for (const std::vector<double> &values : expected.values)
-    for (double value : values)
-      if (isGradient && std::isfinite(value))
+/// By how much gradients may differ, relative to the largest: those of values
+/// that the program keeps in f16 are rounded to it, and go on in wider ones.
+double gradientTolerance(const Outcome &values, const Outcome &gradients) {
+  double scale = 1, relative = 0;
+  for (const std::vector<double> &of : gradients.values)
+    for (double value : of)
+      if (std::isfinite(value))
         scale = std::max(scale, std::abs(value));
+  for (DType dtype : values.dtypes)
+    relative = std::max(relative, tolerance(dtype));
+  return relative * scale;
+}
+
+constexpr double kExactly = 0;
+
+/// Prints the first tensor in which the two differ by more than `allowed`, for
+/// which nothing stands for the rounding of each tensor's dtype.
+bool agree(const Program &program, const char *name, const Outcome &found,
+           const Outcome &expected, std::optional<double> allowed = {}) {
   for (size_t i = 0; i < expected.values.size(); ++i) {
     if (!(found.shapes[i] == expected.shapes[i]) ||
         found.dtypes[i] != expected.dtypes[i]) {
@@ -150,8 +159,8 @@ bool agree(const Program &program, const char *name, const Outcome &found,
     }
     for (size_t j = 0; j < expected.values[i].size(); ++j) {
       double x = found.values[i][j], y = expected.values[i][j];
-      double allowed = exactly ? 0 : tolerance(expected.dtypes[i]) * scale;
-      if ((std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= allowed)
+      double most = allowed.value_or(tolerance(expected.dtypes[i]));
+      if ((std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= most)
         continue;
       std::printf("%s: element %zu of tensor %zu is %.9g, not %.9g\n%s", name,
                   j, i, x, y, program.describe().c_str());
@@ -182,7 +191,8 @@ bool runTogether(const std::vector<Program> &programs,
     thread.join();
   bool right = true;
   for (size_t i = 0; i < programs.size(); ++i)
-    right &= agree(programs[i], "several threads", found[i], expected[i], true);
+    right &=
+        agree(programs[i], "several threads", found[i], expected[i], kExactly);
   return right;
 }
 
@@ -198,14 +208,17 @@ bool succeeds(const Program &program, const std::function<bool()> &compare) {
 
 /// The gradients of programs that have some: eager ones are the same in all
 /// modes, and from several threads.
-bool agreeInGradients(const std::vector<Program> &programs, bool graphs) {
+bool agreeInGradients(const std::vector<Program> &programs,
+                      const std::vector<Outcome> &values, bool graphs) {
   std::vector<const Program *> differentiable;
   std::vector<Outcome> expected;
+  std::vector<double> tolerances;
   setEngine(EngineMode::Synchronous, 1);
-  for (const Program &program : programs)
-    if (test::hasGradients(program)) {
-      differentiable.push_back(&program);
-      expected.push_back(differentiateEagerly(program));
+  for (size_t i = 0; i < programs.size(); ++i)
+    if (test::hasGradients(programs[i])) {
+      differentiable.push_back(&programs[i]);
+      expected.push_back(differentiateEagerly(programs[i]));
+      tolerances.push_back(gradientTolerance(values[i], expected.back()));
     }
   setEngine(EngineMode::Asynchronous, 2);
   std::vector<Outcome> found(expected.size());
@@ -220,11 +233,12 @@ bool agreeInGradients(const std::vector<Program> &programs, bool graphs) {
   bool right = differentiable.size() * 4 > programs.size();
   for (size_t i = 0; i < found.size(); ++i) {
     const Program &program = *differentiable[i];
-    right &= agree(program, "gradients", found[i], expected[i], true);
+    right &= agree(program, "gradients", found[i], expected[i], kExactly);
     if (graphs)
       right &= succeeds(program, [&] {
         return agree(program, "compiled gradients",
-                     differentiateCompiled(program), expected[i], false, true);
+                     differentiateCompiled(program), expected[i],
+                     tolerances[i]);
       });
   }
   std::printf("%zu of %zu programs have gradients\n", differentiable.size(),
@@ -234,9 +248,8 @@ bool agreeInGradients(const std::vector<Program> &programs, bool graphs) {
 
 bool agreeAsGraphs(const Program &program, const Outcome &expected) {
   return succeeds(program, [&] {
-    bool right =
-        agree(program, "reference", runReference(program), expected, false);
-    right &= agree(program, "compiled", runCompiled(program), expected, false);
+    bool right = agree(program, "reference", runReference(program), expected);
+    right &= agree(program, "compiled", runCompiled(program), expected);
     return right;
   });
 }
@@ -249,12 +262,12 @@ bool agreeOnCpu(const std::vector<Program> &programs,
     setEngine(EngineMode::Asynchronous, workers);
     for (size_t i = 0; i < programs.size(); ++i)
       right &= agree(programs[i], workers == 1 ? "one worker" : "two workers",
-                     runEagerly(programs[i]), expected[i], true);
+                     runEagerly(programs[i]), expected[i], kExactly);
   }
   right &= runTogether(programs, expected);
   for (size_t i = 0; graphs && i < programs.size(); ++i)
     right &= agreeAsGraphs(programs[i], expected[i]);
-  return right & agreeInGradients(programs, graphs);
+  return right & agreeInGradients(programs, expected, graphs);
 }
 
 /// Operations on a GPU against those on the CPU.
@@ -263,11 +276,13 @@ bool agreeOnGpu(const Program &program, const Outcome &expected) {
     return program.run(inputs);
   };
   return succeeds(program, [&] {
-    bool right = agree(program, "GPU", onGpu(program, run), expected, false);
-    if (test::hasGradients(program))
+    bool right = agree(program, "GPU", onGpu(program, run), expected);
+    if (test::hasGradients(program)) {
+      Outcome gradients = differentiateEagerly(program);
       right &= agree(program, "gradients on the GPU",
-                     onGpu(program, test::gradientsOf),
-                     differentiateEagerly(program), false, true);
+                     onGpu(program, test::gradientsOf), gradients,
+                     gradientTolerance(expected, gradients));
+    }
     return right;
   });
 }
