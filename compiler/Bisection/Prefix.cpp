@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Bisection/Prefix.h"
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Reduction/Candidate.h"
 
 #include "llvm/ADT/BitVector.h"

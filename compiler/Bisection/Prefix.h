@@ -8,7 +8,7 @@
 #ifndef TINH_COMPILER_BISECTION_PREFIX_H
 #define TINH_COMPILER_BISECTION_PREFIX_H
 
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "compiler/Reference/Interpreter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

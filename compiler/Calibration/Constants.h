@@ -8,7 +8,7 @@
 #ifndef TINH_COMPILER_CALIBRATION_CONSTANTS_H
 #define TINH_COMPILER_CALIBRATION_CONSTANTS_H
 
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "dialects/graph/Graph.h"
 
 #include <vector>

@@ -14,7 +14,7 @@
 
 #include "compiler/Codegen/CPU/Winograd/Transforms.h"
 #include "compiler/Driver/CompileModel.h"
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/Kernels/KernelCache.h"
 #include "compiler/Pipelines/MemoryBudget.h"

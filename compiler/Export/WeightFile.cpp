@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Export/WeightFile.h"
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Support/Files.h"
 
 #include "llvm/Support/FileSystem.h"

@@ -8,7 +8,7 @@
 #ifndef TINH_COMPILER_EXPORT_WEIGHTFILE_H
 #define TINH_COMPILER_EXPORT_WEIGHTFILE_H
 
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 

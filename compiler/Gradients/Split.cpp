@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Gradients/Split.h"
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"

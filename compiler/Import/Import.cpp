@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Import.h"
 
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Import/FileKind.h"
-#include "compiler/Import/GraphBuilder.h"
 #include "compiler/Import/InputOptions.h"
 #include "compiler/Import/Limits.h"
 #include "compiler/Import/ReplaceWeights.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/ReplaceWeights.h"
 
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "compiler/Import/json/Safetensors.h"
 #include "compiler/Reference/Tensor.h"
 #include "dialects/graph/Graph.h"

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/InitRunner.h"
 
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "compiler/Support/Files.h"
 #include "dialects/graph/Graph.h"
 #include "tinh/runtime.h"

@@ -9,7 +9,7 @@
 
 #include "compiler/Codegen/CPU/Strategies.h"
 #include "compiler/Codegen/Passes.h"
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/Kernels/CompileKernels.h"
 #include "compiler/Pipelines/MemoryBudget.h"

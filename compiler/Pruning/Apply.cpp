@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pruning/Apply.h"
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Pruning/Coupling.h"
 #include "compiler/Transforms/Constants/Constants.h"
 

@@ -8,7 +8,7 @@
 #ifndef TINH_COMPILER_PRUNING_APPLY_H
 #define TINH_COMPILER_PRUNING_APPLY_H
 
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "compiler/Pruning/Groups.h"
 
 namespace tinh::pruning {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Quantization/Prepare.h"
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Quantization/Equalize.h"
 #include "compiler/Quantization/Errors.h"
 

@@ -8,7 +8,7 @@
 #include "compiler/Reduction/Candidate.h"
 
 #include "compiler/Export/GraphNames.h"
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Pipelines/Phases.h"
 #include "compiler/Transforms/Passes.h"
 

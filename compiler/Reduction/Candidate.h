@@ -8,7 +8,7 @@
 #ifndef TINH_COMPILER_REDUCTION_CANDIDATE_H
 #define TINH_COMPILER_REDUCTION_CANDIDATE_H
 
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

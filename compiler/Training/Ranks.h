@@ -13,7 +13,7 @@
 #ifndef TINH_TRAINING_RANKS_H
 #define TINH_TRAINING_RANKS_H
 
-#include "compiler/Import/GraphOps.h"
+#include "compiler/Graph/GraphOps.h"
 #include "compiler/Training/Training.h"
 
 namespace tinh::training {

@@ -20,7 +20,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/SimplifyScatter.h"
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Transforms/Constants/Constants.h"
 #include "dialects/graph/Dimensions.h"
 

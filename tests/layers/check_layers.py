@@ -246,3 +246,7 @@ def main():
 
 if __name__ == "__main__":
     main()
+        ("compiler/Gradients/A.cpp", '#include "compiler/Import/Import.h"'),
+        ("compiler/Support/A.cpp", '#include "runtime/src/run/run.h"'),
+        ("compiler/Codegen/CPU/A.cpp", '#include "compiler/Codegen/Codegen.h"'),
+        ("compiler/New/A.cpp", '#include "compiler/Import/Import.h"'),

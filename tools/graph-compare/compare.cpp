@@ -11,7 +11,7 @@
 #include "compile_progress.h"
 #include "compiler/Eager/Cuda/Gpu.h"
 #include "compiler/Eager/Model/EagerModel.h"
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "compiler/Pipelines/Diagnostics.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "compiler/Pipelines/Registration.h"

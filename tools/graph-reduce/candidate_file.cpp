@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "candidate_file.h"
 
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "model_job.h"
 
 #include "llvm/Support/FileSystem.h"

@@ -10,7 +10,7 @@
 #include "compiler/Gradients/Gradients.h"
 #include "compiler/Gradients/MergeRepeated.h"
 #include "compiler/Gradients/Split.h"
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "dialects/graph/Graph.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

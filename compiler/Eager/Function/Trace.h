@@ -18,7 +18,7 @@
 
 #include "compiler/Eager/Backend.h"
 #include "compiler/Eager/Tensor/Support.h"
-#include "compiler/Import/GraphOps.h"
+#include "compiler/Graph/GraphOps.h"
 #include "compiler/Support/ElementTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

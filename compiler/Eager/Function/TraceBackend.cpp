@@ -9,7 +9,7 @@
 
 #include "compiler/Eager/Function/TracedViews.h"
 #include "compiler/Eager/Random.h"
-#include "compiler/Import/Composites.h"
+#include "compiler/Graph/Composites.h"
 #include "tinh/runtime.hpp"
 
 using namespace mlir;

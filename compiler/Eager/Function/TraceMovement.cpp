@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Function/TraceBackend.h"
 #include "compiler/Eager/Function/TracedViews.h"
-#include "compiler/Import/Composites.h"
+#include "compiler/Graph/Composites.h"
 
 #include <limits>
 

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Function/TraceBackend.h"
 #include "compiler/Eager/Random.h"
-#include "compiler/Import/Composites.h"
+#include "compiler/Graph/Composites.h"
 
 using namespace mlir;
 

@@ -9,7 +9,7 @@
 #define TINH_EAGER_FUNCTION_TRACEDVIEWS_H
 
 #include "compiler/Eager/Backend.h"
-#include "compiler/Import/GraphOps.h"
+#include "compiler/Graph/GraphOps.h"
 
 namespace tinh::eager {
 

@@ -15,7 +15,7 @@
 #define TINH_EAGER_MODEL_EAGERMODEL_H
 
 #include "compiler/Eager/Model/ModelOps.h"
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "tinh/runtime.h"
 
 #include "mlir/IR/BuiltinOps.h"

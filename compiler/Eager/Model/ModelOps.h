@@ -11,7 +11,7 @@
 #include "compiler/Eager/Backend.h"
 #include "compiler/Eager/Model/ElementwiseFusion.h"
 #include "compiler/Eager/Tensor/Support.h"
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "compiler/Support/ElementTypes.h"
 #include "dialects/graph/Graph.h"
 

@@ -14,7 +14,7 @@
 #include "compiler/Export/GraphNames.h"
 #include "compiler/Export/Refusals.h"
 #include "compiler/Export/WeightFile.h"
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Import/json/Attributes.h"
 #include "compiler/Import/json/JsonValues.h"
 #include "compiler/Import/json/Nodes.h"

@@ -21,7 +21,7 @@
 #ifndef TINH_COMPILER_GRADIENTS_RULES_RULE_H
 #define TINH_COMPILER_GRADIENTS_RULES_RULE_H
 
-#include "compiler/Import/GraphOps.h"
+#include "compiler/Graph/GraphOps.h"
 #include "dialects/graph/Graph.h"
 
 namespace tinh::gradients {

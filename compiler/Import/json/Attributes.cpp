@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/json/Attributes.h"
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"

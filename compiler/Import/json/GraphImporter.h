@@ -8,7 +8,7 @@
 #ifndef TINH_COMPILER_IMPORT_JSON_GRAPHIMPORTER_H
 #define TINH_COMPILER_IMPORT_JSON_GRAPHIMPORTER_H
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Import/json/Nodes.h"
 
 namespace tinh::json {

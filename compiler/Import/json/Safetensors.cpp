@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/json/Safetensors.h"
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Import/json/JsonValues.h"
 #include "tinh/safetensors.h"
 

@@ -13,7 +13,7 @@
 #ifndef TINH_COMPILER_IMPORT_JSON_SAFETENSORS_H
 #define TINH_COMPILER_IMPORT_JSON_SAFETENSORS_H
 
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 
 #include "llvm/ADT/StringMap.h"
 

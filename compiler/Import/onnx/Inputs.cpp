@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/Inputs.h"
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Import/InputOptions.h"
 #include "compiler/Import/onnx/Tensors.h"
 #include "compiler/Import/onnx/strings/Strings.h"

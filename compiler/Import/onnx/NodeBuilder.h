@@ -14,7 +14,7 @@
 #ifndef TINH_COMPILER_IMPORT_ONNX_NODEBUILDER_H
 #define TINH_COMPILER_IMPORT_ONNX_NODEBUILDER_H
 
-#include "compiler/Import/GraphOps.h"
+#include "compiler/Graph/GraphOps.h"
 #include "compiler/Import/onnx/Nodes.h"
 #include "compiler/Import/onnx/Tensors.h"
 

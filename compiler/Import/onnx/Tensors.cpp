@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/Tensors.h"
 
-#include "compiler/Import/ExternalData.h"
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/ExternalData.h"
+#include "compiler/Graph/GraphBuilder.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 

@@ -11,7 +11,7 @@
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"
 
-#include "compiler/Import/GraphOps.h"
+#include "compiler/Graph/GraphOps.h"
 #include "compiler/Import/onnx/onnx.pb.h"
 
 #include <string>

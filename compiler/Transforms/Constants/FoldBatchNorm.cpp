@@ -19,8 +19,8 @@
 // contraction scales its weights; neighbours of one kind combine.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/EvaluateConstants.h"
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/EvaluateConstants.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/Passes.h"
 

@@ -16,8 +16,8 @@
 // written. What has no elements is a constant, too.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/EvaluateConstants.h"
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/EvaluateConstants.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/Passes.h"
 

@@ -21,7 +21,7 @@
 // an `unpack_int4` is what the product begins with.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Quantization/Quantization.h"

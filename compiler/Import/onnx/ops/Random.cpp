@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/ops/Random.h"
-#include "compiler/Import/Composites.h"
+#include "compiler/Graph/Composites.h"
 #include "compiler/Import/onnx/OpTable.h"
 
 #include "llvm/Support/xxhash.h"

@@ -8,7 +8,7 @@
 #ifndef TINH_COMPILER_IMPORT_ONNX_STRINGS_CODEPOINTS_H
 #define TINH_COMPILER_IMPORT_ONNX_STRINGS_CODEPOINTS_H
 
-#include "compiler/Import/GraphOps.h"
+#include "compiler/Graph/GraphOps.h"
 
 #include <string>
 

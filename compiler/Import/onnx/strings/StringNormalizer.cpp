@@ -11,7 +11,7 @@
 // accents off letters.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/Composites.h"
+#include "compiler/Graph/Composites.h"
 #include "compiler/Import/onnx/strings/CodePoints.h"
 #include "compiler/Import/onnx/strings/Strings.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/strings/Strings.h"
 
-#include "compiler/Import/Composites.h"
+#include "compiler/Graph/Composites.h"
 
 using namespace mlir;
 using ::onnx::AttributeProto;

@@ -13,7 +13,7 @@
 //     -> the taken boxes in the order [batch, class, iteration]
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/Composites.h"
+#include "compiler/Graph/Composites.h"
 #include "compiler/Import/onnx/OpTable.h"
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/ExternalData.h"
 #include "compiler/Import/onnx/OpTable.h"
 #include "compiler/Import/onnx/ops/predictors/Forest.h"
 #include "compiler/Import/onnx/ops/predictors/Scores.h"

@@ -11,7 +11,7 @@
 // numbers. n-grams of one length are compared at all places at once.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/Composites.h"
+#include "compiler/Graph/Composites.h"
 #include "compiler/Import/onnx/ops/predictors/Scores.h"
 #include "compiler/Import/onnx/strings/Strings.h"
 

@@ -10,10 +10,10 @@
 // in the builder.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_IMPORT_COMPOSITES_H
-#define TINH_COMPILER_IMPORT_COMPOSITES_H
+#ifndef TINH_COMPILER_GRAPH_COMPOSITES_H
+#define TINH_COMPILER_GRAPH_COMPOSITES_H
 
-#include "compiler/Import/GraphOps.h"
+#include "compiler/Graph/GraphOps.h"
 
 namespace tinh {
 
@@ -55,4 +55,4 @@ mlir::Value interleaveBlocks(GraphOps &b, llvm::ArrayRef<mlir::Value> numbers,
 
 } // namespace tinh
 
-#endif // TINH_COMPILER_IMPORT_COMPOSITES_H
+#endif // TINH_COMPILER_GRAPH_COMPOSITES_H

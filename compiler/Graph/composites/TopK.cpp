@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/Composites.h"
+#include "compiler/Graph/Composites.h"
 
 #include "llvm/Support/MathExtras.h"
 

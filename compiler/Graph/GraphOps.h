@@ -10,10 +10,10 @@
 // built any more and values are null, so that one check at the end is enough.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_IMPORT_GRAPHOPS_H
-#define TINH_COMPILER_IMPORT_GRAPHOPS_H
+#ifndef TINH_COMPILER_GRAPH_GRAPHOPS_H
+#define TINH_COMPILER_GRAPH_GRAPHOPS_H
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 
 namespace tinh {
 
@@ -182,4 +182,4 @@ protected:
 
 } // namespace tinh
 
-#endif // TINH_COMPILER_IMPORT_GRAPHOPS_H
+#endif // TINH_COMPILER_GRAPH_GRAPHOPS_H

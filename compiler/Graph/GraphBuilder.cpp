@@ -5,10 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 
-#include "compiler/Import/EvaluateConstants.h"
-#include "compiler/Import/ExternalData.h"
+#include "compiler/Graph/EvaluateConstants.h"
+#include "compiler/Graph/ExternalData.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"

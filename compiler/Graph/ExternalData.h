@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_IMPORT_EXTERNALDATA_H
-#define TINH_COMPILER_IMPORT_EXTERNALDATA_H
+#ifndef TINH_COMPILER_GRAPH_EXTERNALDATA_H
+#define TINH_COMPILER_GRAPH_EXTERNALDATA_H
 
 #include "dialects/graph/Graph.h"
 
@@ -72,4 +72,4 @@ private:
 
 } // namespace tinh
 
-#endif // TINH_COMPILER_IMPORT_EXTERNALDATA_H
+#endif // TINH_COMPILER_GRAPH_EXTERNALDATA_H

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/GraphOps.h"
+#include "compiler/Graph/GraphOps.h"
 
 using namespace mlir;
 

@@ -10,8 +10,8 @@
 // what it is, and how large what a model computes from sizes can be.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/EvaluateConstants.h"
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/EvaluateConstants.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "dialects/graph/Dimensions.h"
 
 #include "llvm/ADT/TypeSwitch.h"

@@ -5,9 +5,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/EvaluateConstants.h"
+#include "compiler/Graph/EvaluateConstants.h"
 
-#include "compiler/Import/GraphBuilder.h"
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Reference/Interpreter.h"
 #include "compiler/Support/ConstantBudget.h"
 

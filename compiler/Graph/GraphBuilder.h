@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the importers share. Models come from outside, so an op that does not
-// fit its operands is an ordinary event: `create` says what is wrong where the
-// ops' own builders would abort.
+// What all that build graphs share. Models come from outside, so an op that
+// does not fit its operands is an ordinary event: `create` says what is wrong
+// where the ops' own builders would abort.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_IMPORT_GRAPHBUILDER_H
-#define TINH_COMPILER_IMPORT_GRAPHBUILDER_H
+#ifndef TINH_COMPILER_GRAPH_GRAPHBUILDER_H
+#define TINH_COMPILER_GRAPH_GRAPHBUILDER_H
 
 #include "compiler/Support/Interruption.h"
 #include "dialects/graph/Graph.h"
@@ -174,4 +174,4 @@ void eraseDeadOps(mlir::Block &block);
 
 } // namespace tinh
 
-#endif // TINH_COMPILER_IMPORT_GRAPHBUILDER_H
+#endif // TINH_COMPILER_GRAPH_GRAPHBUILDER_H

@@ -11,8 +11,8 @@
 // interpreter finds.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_COMPILER_IMPORT_EVALUATECONSTANTS_H
-#define TINH_COMPILER_IMPORT_EVALUATECONSTANTS_H
+#ifndef TINH_COMPILER_GRAPH_EVALUATECONSTANTS_H
+#define TINH_COMPILER_GRAPH_EVALUATECONSTANTS_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
@@ -29,4 +29,4 @@ evaluateConstant(mlir::Operation *op,
 
 } // namespace tinh
 
-#endif // TINH_COMPILER_IMPORT_EVALUATECONSTANTS_H
+#endif // TINH_COMPILER_GRAPH_EVALUATECONSTANTS_H

@@ -10,7 +10,7 @@
 // enciphers a counter: each block is a function of the key and its index alone.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/Composites.h"
+#include "compiler/Graph/Composites.h"
 
 #include <cmath>
 #include <numbers>
