@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Support/Files.h"
 
-#include "runtime/src/files/unnamed_file.h"
+#include "runtime/src/shared/unnamed_file.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "group.h"
 
-#include "../src/threads/cpu_count.h"
+#include "../src/shared/cpu_count.h"
 
 #include <algorithm>
 #include <vector>

@@ -39,7 +39,7 @@ CUDA_ORDER = ("cuda/driver", "cuda/libraries", "cuda/schedule", "cuda/run")
 
 # Headers of the runtime, but for those that libtinh_cuda.so may see.
 RUNTIME_PRIVATE = (
-    r"^(?!device/device_api\.h|support/(error|guarded)\.h|threads/futex\.h"
+    r"^(?!device/device_api\.h|support/(error|guarded)\.h|shared/futex\.h"
     r"|artifact/(step_buffers|steps)\.h|trace/trace_clock\.h)("
     + "|".join(RUNTIME_ORDER)
     + ")/"
@@ -250,3 +250,5 @@ if __name__ == "__main__":
         ("compiler/Support/A.cpp", '#include "runtime/src/run/run.h"'),
         ("compiler/Codegen/CPU/A.cpp", '#include "compiler/Codegen/Codegen.h"'),
         ("compiler/New/A.cpp", '#include "compiler/Import/Import.h"'),
+        ("compiler/Codegen/A.cpp", '#include "compiler/Codegen/CPU/Target.h"'),
+        ("compiler/Support/A.cpp", '#include "runtime/src/shared/futex.h"'),

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "files/mapped_memory.h"
+#include "shared/cpu_count.h"
 #include "support/error.h"
-#include "threads/cpu_count.h"
 #include "toy_context.h"
 
 #include <filesystem>

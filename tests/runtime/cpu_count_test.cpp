@@ -9,7 +9,7 @@
 // Both versions of the cgroup files, in a made-up root.
 //
 //===----------------------------------------------------------------------===//
-#include "threads/cpu_count.h"
+#include "shared/cpu_count.h"
 
 #include <cstdlib>
 #include <filesystem>

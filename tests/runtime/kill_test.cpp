@@ -10,7 +10,7 @@
 // on from it ends as if nobody had been.
 //
 //===----------------------------------------------------------------------===//
-#include "files/unnamed_file.h"
+#include "shared/unnamed_file.h"
 #include "trainer.h"
 
 #include <algorithm>

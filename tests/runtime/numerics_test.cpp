@@ -9,7 +9,7 @@
 // How they are found in arrays, and what runs say that look for them.
 //
 //===----------------------------------------------------------------------===//
-#include "inspection/numerics.h"
+#include "shared/numerics.h"
 
 #include "artifact/check_artifact.h"
 #include "inspection/check_numerics.h"

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "output_file.h"
 
-#include "runtime/src/files/unnamed_file.h"
+#include "runtime/src/shared/unnamed_file.h"
 
 #include <cerrno>
 #include <cstdio>

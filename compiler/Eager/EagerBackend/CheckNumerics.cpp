@@ -8,7 +8,7 @@
 #include "compiler/Eager/CheckNumerics.h"
 
 #include "compiler/Eager/EagerBackend/CheckingBackend.h"
-#include "runtime/src/inspection/numerics.h"
+#include "runtime/src/shared/numerics.h"
 
 #include <algorithm>
 #include <cmath>

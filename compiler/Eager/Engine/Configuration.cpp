@@ -8,7 +8,7 @@
 #include "compiler/Eager/Engine/Engine.h"
 
 #include "compiler/Eager/Engine/Pool.h"
-#include "runtime/src/threads/cpu_count.h"
+#include "runtime/src/shared/cpu_count.h"
 
 #include <algorithm>
 #include <cstdlib>

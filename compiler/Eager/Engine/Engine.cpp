@@ -17,7 +17,7 @@
 #include "compiler/Eager/Engine/Dependencies.h"
 #include "compiler/Eager/Engine/Pool.h"
 #include "compiler/Eager/FreeList.h"
-#include "runtime/src/threads/futex.h"
+#include "runtime/src/shared/futex.h"
 
 #include <algorithm>
 #include <cstring>

@@ -14,7 +14,7 @@
 #include "compiler/Eager/Engine/Dependencies.h"
 #include "compiler/Eager/Engine/Engine.h"
 #include "compiler/Eager/Engine/Pool.h"
-#include "runtime/src/threads/futex.h"
+#include "runtime/src/shared/futex.h"
 
 #include <algorithm>
 #include <pthread.h>

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "collectives/ranks.h"
 
+#include "shared/cpu_count.h"
 #include "support/error.h"
-#include "threads/cpu_count.h"
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "files/atomic_file.h"
 
-#include "files/unnamed_file.h"
+#include "shared/unnamed_file.h"
 #include "support/error.h"
 
 #include <atomic>

@@ -16,7 +16,7 @@
 
 #include "artifact/module.h"
 #include "device/device.h"
-#include "inspection/numerics.h"
+#include "shared/numerics.h"
 
 namespace tinh::runtime {
 

@@ -12,8 +12,8 @@
 #include "resources/resources.h"
 
 #include "device/choose_device.h"
+#include "shared/cpu_count.h"
 #include "support/error.h"
-#include "threads/cpu_count.h"
 
 #include <algorithm>
 

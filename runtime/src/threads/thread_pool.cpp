@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "threads/thread_pool.h"
 
-#include "threads/cpu_count.h"
+#include "shared/cpu_count.h"
 #include "threads/start_thread.h"
 
 #include <pthread.h>

@@ -25,7 +25,7 @@
 #ifndef TINH_RUNTIME_THREAD_POOL_H
 #define TINH_RUNTIME_THREAD_POOL_H
 
-#include "threads/futex.h"
+#include "shared/futex.h"
 
 #include <algorithm>
 #include <memory>

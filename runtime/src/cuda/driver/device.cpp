@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/driver/device.h"
 
-#include "threads/futex.h"
+#include "shared/futex.h"
 
 #include <cstring>
 
