@@ -103,7 +103,7 @@ TEST_F(Wrapper, Runs) {
 }
 
 TEST_F(Wrapper, WaitsForEventsAndRuns) {
-  tinh::Event ready;
+  tinh::Promise ready;
   tinh::Future first = submit({ready});
   std::vector<float> y2(1024);
   tinh::Future second =
@@ -117,7 +117,7 @@ TEST_F(Wrapper, WaitsForEventsAndRuns) {
 }
 
 TEST_F(Wrapper, ErrorsTravelThroughFutures) {
-  tinh::Event ready;
+  tinh::Promise ready;
   tinh::Future first = submit({ready}), second = submit({first});
   ready.settle(TINH_IO_ERROR, "the camera is off");
   auto [status, message] = thrown_by([&] { second.wait(); });
@@ -127,7 +127,7 @@ TEST_F(Wrapper, ErrorsTravelThroughFutures) {
 }
 
 TEST_F(Wrapper, CallsBackOnce) {
-  tinh::Event ready;
+  tinh::Promise ready;
   std::atomic<int> calls{0};
   auto owned = std::make_unique<int>(7); // Callbacks may own things.
   submit({ready}).then([&calls, owned = std::move(owned)](tinh_status_t status,
@@ -144,7 +144,7 @@ TEST_F(Wrapper, CallsBackOnce) {
 }
 
 TEST_F(Wrapper, CancelsWhatHasNotStarted) {
-  tinh::Event ready;
+  tinh::Promise ready;
   tinh::Future future = submit({ready});
   EXPECT_TRUE(future.cancel());
   EXPECT_EQ(thrown_by([&] { future.wait(); }).first, TINH_CANCELLED);

@@ -258,13 +258,13 @@ private:
   bool runEager() {
     try {
       DeviceScope scope(device());
-      std::optional<CudaMark> begin;
+      std::optional<CudaEvent> begin;
       if (options.cuda)
         begin.emplace(eager::Gpu::get(0).stream());
       eagerModel->run(inputs, eagerOutputs);
       if (options.cuda)
         result.eager.gpuTimes.push_back(
-            CudaMark(eager::Gpu::get(0).stream()).since(*begin));
+            begin->elapsed_time(CudaEvent(eager::Gpu::get(0).stream())));
       return true;
     } catch (const Error &error) {
       return fail(error.status(), error.what());

@@ -133,7 +133,7 @@ static bool waitOnGpu(const TensorImpl &x, const Call &call) {
   if (x.storage->place() == 0)
     return false;
   try {
-    Gpu::atPlace(x.storage->place()).stream().wait();
+    Gpu::atPlace(x.storage->place()).stream().synchronize();
   } catch (const Error &error) {
     throw Error(error.status(), describe(call, error.what()));
   }

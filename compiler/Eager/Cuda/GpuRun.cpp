@@ -125,7 +125,7 @@ struct Transfer {
                        static_cast<char *>(from.storage->data()) + from.offset,
                        from.size);
     if (to.storage->place() == 0) // What it fails with is the tensor's error.
-      gpu->stream().wait();
+      gpu->stream().synchronize();
   }
 };
 

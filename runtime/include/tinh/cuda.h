@@ -41,14 +41,15 @@ TINH_API tinh_status_t tinh_cuda_device_info(uint32_t device,
                                              tinh_cuda_device_info_t *out_info);
 
 /* A stream of the program's own on a GPU: what it is given is done in order,
- * and nobody waits for it but tinh_cuda_stream_wait, which also tells what went
- * wrong. Any thread may use it. Contexts can run on it (cuda_stream). */
+ * and nobody waits for it but tinh_cuda_stream_synchronize, which also tells
+ * what went wrong. Any thread may use it. Contexts can run on it (cuda_stream).
+ */
 typedef struct tinh_cuda_stream tinh_cuda_stream_t;
 TINH_API tinh_status_t tinh_cuda_stream_create(uint32_t device,
                                                tinh_cuda_stream_t **out_stream);
 /* After all contexts on it, and what was allocated with it. */
 TINH_API void tinh_cuda_stream_release(tinh_cuda_stream_t *stream);
-TINH_API tinh_status_t tinh_cuda_stream_wait(tinh_cuda_stream_t *stream);
+TINH_API tinh_status_t tinh_cuda_stream_synchronize(tinh_cuda_stream_t *stream);
 
 /* Memory on the stream's GPU, aligned to at least 256 bytes; NULL for no bytes.
  * Freeing waits for the GPU. */
@@ -68,15 +69,17 @@ TINH_API tinh_status_t tinh_cuda_stream_write(tinh_cuda_stream_t *stream,
                                               void *to, const void *data,
                                               size_t size);
 
-/* A point in a stream's work, for times by the GPU's own clock. */
-typedef struct tinh_cuda_mark tinh_cuda_mark_t;
-TINH_API tinh_status_t tinh_cuda_stream_mark(tinh_cuda_stream_t *stream,
-                                             tinh_cuda_mark_t **out_mark);
-TINH_API void tinh_cuda_mark_release(tinh_cuda_mark_t *mark);
+/* A point in a stream's work, for times by the GPU's own clock. It is recorded
+ * when it is made; the caller releases it. */
+typedef struct tinh_cuda_event tinh_cuda_event_t;
+TINH_API tinh_status_t tinh_cuda_event_record(tinh_cuda_stream_t *stream,
+                                              tinh_cuda_event_t **out_event);
+TINH_API void tinh_cuda_event_release(tinh_cuda_event_t *event);
 /* Waits until the GPU has come to `to`, and gives the milliseconds between the
  * two. */
-TINH_API tinh_status_t tinh_cuda_elapsed(tinh_cuda_mark_t *from,
-                                         tinh_cuda_mark_t *to, double *out_ms);
+TINH_API tinh_status_t tinh_cuda_event_elapsed(tinh_cuda_event_t *from,
+                                               tinh_cuda_event_t *to,
+                                               double *out_ms);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -170,7 +170,7 @@ private:
   std::unique_ptr<tinh_module_t, Release> owned;
 };
 
-/// What a run will have done, or an Event. Any thread may use it.
+/// What a run will have done, or a Promise. Any thread may use it.
 class Future {
 public:
   /// Takes over `handle`.
@@ -220,9 +220,9 @@ private:
 };
 
 /// A future that the program completes itself, for runs to wait for.
-class Event : public Future {
+class Promise : public Future {
 public:
-  Event() : Future(create()) {}
+  Promise() : Future(create()) {}
 
   /// Completes it. An error travels to the runs that wait for it.
   void settle(tinh_status_t status = TINH_OK,
@@ -335,7 +335,7 @@ public:
     owned.reset(created);
   }
 
-  void wait() const { check(tinh_cuda_stream_wait(handle())); }
+  void synchronize() const { check(tinh_cuda_stream_synchronize(handle())); }
   void *allocate(size_t size) const {
     void *memory = nullptr;
     check(tinh_cuda_allocate(handle(), size, &memory));
@@ -360,29 +360,29 @@ private:
   std::unique_ptr<tinh_cuda_stream_t, Release> owned;
 };
 
-/// The point that a stream's work has come to.
-class CudaMark {
+/// A point in a stream's work, recorded when it is made.
+class CudaEvent {
 public:
-  explicit CudaMark(const CudaStream &stream) {
-    tinh_cuda_mark_t *created = nullptr;
-    check(tinh_cuda_stream_mark(stream.handle(), &created));
+  explicit CudaEvent(const CudaStream &stream) {
+    tinh_cuda_event_t *created = nullptr;
+    check(tinh_cuda_event_record(stream.handle(), &created));
     owned.reset(created);
   }
 
-  /// Milliseconds of the GPU's since `from`; waits for it.
-  double since(const CudaMark &from) const {
+  /// Milliseconds on the GPU from this one to `end`, for which it waits.
+  double elapsed_time(const CudaEvent &end) const {
     double ms = 0;
-    check(tinh_cuda_elapsed(from.owned.get(), owned.get(), &ms));
+    check(tinh_cuda_event_elapsed(owned.get(), end.owned.get(), &ms));
     return ms;
   }
 
 private:
   struct Release {
-    void operator()(tinh_cuda_mark_t *mark) const {
-      tinh_cuda_mark_release(mark);
+    void operator()(tinh_cuda_event_t *event) const {
+      tinh_cuda_event_release(event);
     }
   };
-  std::unique_ptr<tinh_cuda_mark_t, Release> owned;
+  std::unique_ptr<tinh_cuda_event_t, Release> owned;
 };
 
 /// Threads and memory to run a module in. Any thread may use it.

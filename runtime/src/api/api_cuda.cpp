@@ -57,8 +57,8 @@ void tinh_cuda_stream_release(tinh_cuda_stream_t *stream) {
     device_api().stream_release(stream);
 }
 
-tinh_status_t tinh_cuda_stream_wait(tinh_cuda_stream_t *stream) {
-  return call(&DeviceApi::stream_wait, stream);
+tinh_status_t tinh_cuda_stream_synchronize(tinh_cuda_stream_t *stream) {
+  return call(&DeviceApi::stream_synchronize, stream);
 }
 
 tinh_status_t tinh_cuda_stream_copy(tinh_cuda_stream_t *stream, void *to,
@@ -80,17 +80,17 @@ tinh_status_t tinh_cuda_free(tinh_cuda_stream_t *stream, void *memory) {
   return call(&DeviceApi::stream_free, stream, memory);
 }
 
-tinh_status_t tinh_cuda_stream_mark(tinh_cuda_stream_t *stream,
-                                    tinh_cuda_mark_t **out_mark) {
-  return call(&DeviceApi::stream_mark, stream, out_mark);
+tinh_status_t tinh_cuda_event_record(tinh_cuda_stream_t *stream,
+                                     tinh_cuda_event_t **out_event) {
+  return call(&DeviceApi::event_record, stream, out_event);
 }
 
-void tinh_cuda_mark_release(tinh_cuda_mark_t *mark) {
-  if (mark)
-    device_api().mark_release(mark);
+void tinh_cuda_event_release(tinh_cuda_event_t *event) {
+  if (event)
+    device_api().event_release(event);
 }
 
-tinh_status_t tinh_cuda_elapsed(tinh_cuda_mark_t *from, tinh_cuda_mark_t *to,
-                                double *out_ms) {
-  return call(&DeviceApi::marks_elapsed, from, to, out_ms);
+tinh_status_t tinh_cuda_event_elapsed(tinh_cuda_event_t *from,
+                                      tinh_cuda_event_t *to, double *out_ms) {
+  return call(&DeviceApi::event_elapsed, from, to, out_ms);
 }

@@ -150,15 +150,15 @@ tinh_status_t stream_allocate(tinh_cuda_stream_t *stream, size_t size,
   });
 }
 
-tinh_status_t stream_mark(tinh_cuda_stream_t *stream,
-                          tinh_cuda_mark_t **out_mark) {
+tinh_status_t event_record(tinh_cuda_stream_t *stream,
+                           tinh_cuda_event_t **out_event) {
   return with(stream, [&](tinh_cuda_stream_t &on) {
-    require(out_mark, "out_mark");
-    *out_mark = new tinh_cuda_mark(cuda::mark(on));
+    require(out_event, "out_event");
+    *out_event = new tinh_cuda_event(cuda::record(on));
   });
 }
 
-tinh_status_t marks_elapsed(tinh_cuda_mark_t *from, tinh_cuda_mark_t *to,
+tinh_status_t event_elapsed(tinh_cuda_event_t *from, tinh_cuda_event_t *to,
                             double *out_ms) {
   return guarded([&] {
     require(from, "from");
@@ -282,8 +282,10 @@ const Api kApi = {
     .stream_release = [](tinh_cuda_stream_t *stream) { delete stream; },
     .stream_device =
         [](const tinh_cuda_stream_t &stream) { return stream.index; },
-    .stream_wait =
-        [](tinh_cuda_stream_t *stream) { return with(stream, cuda::wait); },
+    .stream_synchronize =
+        [](tinh_cuda_stream_t *stream) {
+          return with(stream, cuda::synchronize);
+        },
     .stream_copy = stream_copy,
     .stream_write = stream_write,
     .stream_allocate = stream_allocate,
@@ -293,9 +295,9 @@ const Api kApi = {
             cuda::free_memory(on, memory);
           });
         },
-    .stream_mark = stream_mark,
-    .mark_release = [](tinh_cuda_mark_t *mark) { delete mark; },
-    .marks_elapsed = marks_elapsed,
+    .event_record = event_record,
+    .event_release = [](tinh_cuda_event_t *event) { delete event; },
+    .event_elapsed = event_elapsed,
 };
 
 } // namespace

@@ -175,7 +175,7 @@ struct DeviceApi {
   Status (*stream_create)(uint32_t index, tinh_cuda_stream_t **out_stream);
   void (*stream_release)(tinh_cuda_stream_t *stream);
   uint32_t (*stream_device)(const tinh_cuda_stream_t &stream);
-  Status (*stream_wait)(tinh_cuda_stream_t *stream);
+  Status (*stream_synchronize)(tinh_cuda_stream_t *stream);
   Status (*stream_copy)(tinh_cuda_stream_t *stream, void *to, const void *from,
                         size_t size);
   Status (*stream_write)(tinh_cuda_stream_t *stream, void *to, const void *data,
@@ -183,10 +183,10 @@ struct DeviceApi {
   Status (*stream_allocate)(tinh_cuda_stream_t *stream, size_t size,
                             void **out_memory);
   Status (*stream_free)(tinh_cuda_stream_t *stream, void *memory);
-  Status (*stream_mark)(tinh_cuda_stream_t *stream,
-                        tinh_cuda_mark_t **out_mark);
-  void (*mark_release)(tinh_cuda_mark_t *mark);
-  Status (*marks_elapsed)(tinh_cuda_mark_t *from, tinh_cuda_mark_t *to,
+  Status (*event_record)(tinh_cuda_stream_t *stream,
+                         tinh_cuda_event_t **out_event);
+  void (*event_release)(tinh_cuda_event_t *event);
+  Status (*event_elapsed)(tinh_cuda_event_t *from, tinh_cuda_event_t *to,
                           double *out_ms);
 };
 

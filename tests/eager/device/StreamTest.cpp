@@ -21,16 +21,16 @@ TEST(StreamTest, CopiesInItsOrder) {
   std::array<char, 256> from, to = {};
   std::iota(from.begin(), from.end(), 0);
   void *a = stream.allocate(from.size()), *b = stream.allocate(from.size());
-  CudaMark begin(stream);
+  CudaEvent begin(stream);
   stream.copy(a, from.data(), from.size());
   stream.copy(b, a, from.size());
   stream.write(static_cast<char *>(b) + 3, "new bytes", 9);
   stream.copy(to.data(), b, to.size());
-  CudaMark end(stream);
-  stream.wait();
+  CudaEvent end(stream);
+  stream.synchronize();
   std::copy_n("new bytes", 9, from.begin() + 3);
   EXPECT_EQ(to, from);
-  EXPECT_GE(end.since(begin), 0);
+  EXPECT_GE(begin.elapsed_time(end), 0);
   stream.free(a);
   stream.free(b);
 }

@@ -18,7 +18,7 @@ namespace tinh::runtime::cuda {
 /// Of `write`: each word is a command to the GPU.
 static constexpr size_t kMostWritten = 64;
 
-void wait(const tinh_cuda_stream &stream) {
+void synchronize(const tinh_cuda_stream &stream) {
   Current current(*stream.device);
   check(driver().cuStreamSynchronize(stream.handle.get()),
         "what a stream was given failed on the GPU");
@@ -62,7 +62,7 @@ void free_memory(const tinh_cuda_stream &stream, void *memory) {
           "cannot free memory of the GPU");
 }
 
-tinh_cuda_mark mark(const tinh_cuda_stream &stream) {
+tinh_cuda_event record(const tinh_cuda_stream &stream) {
   Current current(*stream.device);
   Event event = make_event(stream.device, true);
   check(driver().cuEventRecord(event.get(), stream.handle.get()),
@@ -70,13 +70,13 @@ tinh_cuda_mark mark(const tinh_cuda_stream &stream) {
   return {stream.device, std::move(event)};
 }
 
-double elapsed(const tinh_cuda_mark &from, const tinh_cuda_mark &to) {
+double elapsed(const tinh_cuda_event &from, const tinh_cuda_event &to) {
   Current current(*to.device);
   float ms = 0;
   check(driver().cuEventSynchronize(to.event.get()),
         "what a stream was given failed on the GPU");
   check(driver().cuEventElapsedTime(&ms, from.event.get(), to.event.get()),
-        "cannot tell the time between two marks");
+        "cannot tell the time between two events");
   return static_cast<double>(ms);
 }
 

@@ -20,23 +20,23 @@ struct tinh_cuda_stream {
   tinh::runtime::cuda::Stream handle;
 };
 
-struct tinh_cuda_mark {
+struct tinh_cuda_event {
   tinh::runtime::cuda::DevicePtr device;
   tinh::runtime::cuda::Event event;
 };
 
 namespace tinh::runtime::cuda {
 
-void wait(const tinh_cuda_stream &stream);
+void synchronize(const tinh_cuda_stream &stream);
 void copy(const tinh_cuda_stream &stream, void *to, const void *from,
           size_t size);
 /// INVALID_ARGUMENT beyond 64 bytes.
 void write(const tinh_cuda_stream &stream, void *to, const void *data,
            size_t size);
 void free_memory(const tinh_cuda_stream &stream, void *memory);
-tinh_cuda_mark mark(const tinh_cuda_stream &stream);
+tinh_cuda_event record(const tinh_cuda_stream &stream);
 /// In milliseconds.
-double elapsed(const tinh_cuda_mark &from, const tinh_cuda_mark &to);
+double elapsed(const tinh_cuda_event &from, const tinh_cuda_event &to);
 
 } // namespace tinh::runtime::cuda
 
