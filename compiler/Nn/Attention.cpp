@@ -75,7 +75,7 @@ static Tensor attention(const Tensor &query, const Tensor &key,
     return scaled_dot_product_attention(query, key, value, mask.mask,
                                         mask.causal);
   double scale = 1 / std::sqrt(double(query.size(-1)));
-  Tensor scores = matmul(query * scale, key.t());
+  Tensor scores = matmul(query * scale, key.mT());
   constexpr double hidden = -std::numeric_limits<double>::infinity();
   if (mask.mask.defined())
     scores = mask.mask.dtype() == boolean ? where(mask.mask, scores, hidden)

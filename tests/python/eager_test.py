@@ -126,6 +126,9 @@ class ElementsTest(unittest.TestCase):
         self.assertEqual(np.asarray(x, "f4").dtype, np.float32)
         np.testing.assert_array_equal(np.sin(x), np.sin(x.numpy()))
         np.testing.assert_array_equal(x.T, x.numpy().T)
+        y = tinh.arange(24).reshape((2, 3, 4))
+        np.testing.assert_array_equal(y.T, y.numpy().T)
+        np.testing.assert_array_equal(y.mT, y.numpy().swapaxes(-1, -2))
         with self.assertRaises(ValueError):
             np.asarray(x, copy=False)
         with self.assertRaises(TypeError):

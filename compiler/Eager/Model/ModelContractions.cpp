@@ -18,7 +18,7 @@ Action ModelOps::contraction(const Op &op) {
   return [in = op.in, out = op.out[0], a = matmul.getTransposeA(),
           b = matmul.getTransposeB()](Frame &frame) {
     Tensor x = frame[in[0]], y = frame[in[1]];
-    frame[out] = tinh::matmul(a ? x.t() : x, b ? y.t() : y);
+    frame[out] = tinh::matmul(a ? x.mT() : x, b ? y.mT() : y);
   };
 }
 

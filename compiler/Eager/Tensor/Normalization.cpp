@@ -276,7 +276,7 @@ Tensor tinh::scaled_dot_product_attention(Operand query, Operand key,
   DType maskDType = fullDType(queries.dtype);
   double factor = scale.value_or(1 / std::sqrt(double(queries.sizes.back())));
   Tensor scaled = mul(op(q), factor);
-  Tensor scores = matmul(op(scaled), op(k.t(call.at)));
+  Tensor scores = matmul(op(scaled), op(k.mT(call.at)));
   if (mask.defined())
     scores = add(op(scores), op(additiveMask(mask, maskDType, call)));
   if (causal) {

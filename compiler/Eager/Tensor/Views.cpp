@@ -150,7 +150,18 @@ Tensor Tensor::permute(const Axes &order, At at) const {
 Tensor Tensor::t(At at) const {
   Call call{"t", at};
   const TensorImpl &x = use(*this, call);
-  return x.rank() < 2 ? *this : transpose(-2, -1, at);
+  if (x.rank() > 2)
+    fail(call, "expected at most 2 dimensions, found shape ", x.sizes,
+         ": mT swaps the last two, permute gives any order");
+  return x.rank() < 2 ? *this : transpose(0, 1, at);
+}
+
+Tensor Tensor::mT(At at) const {
+  Call call{"mT", at};
+  const TensorImpl &x = use(*this, call);
+  if (x.rank() < 2)
+    fail(call, "expected at least 2 dimensions, found shape ", x.sizes);
+  return transpose(-2, -1, at);
 }
 
 //===----------------------------------------------------------------------===//

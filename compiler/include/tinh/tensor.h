@@ -159,8 +159,10 @@ public:
                 At at = At::current()) const;
   Tensor transpose(int64_t a, int64_t b, At at = At::current()) const;
   Tensor permute(const Axes &order, At at = At::current()) const;
-  /// The last two dimensions swapped; a vector stays.
+  /// The transpose of a matrix; a vector or a number stays as it is.
   Tensor t(At at = At::current()) const;
+  /// The last two dimensions swapped.
+  Tensor mT(At at = At::current()) const;
   /// One extent may be -1, to be found. A view if the strides allow it, else a
   /// copy.
   Tensor reshape(const Shape &shape, At at = At::current()) const;

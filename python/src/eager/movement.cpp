@@ -70,7 +70,7 @@ static void bind_views(Operations &ops) {
           "As reshape, but an error where that would copy.")
       .def(
           "t", [](const Given &x) { return x.as_tensor().t(x.place()); },
-          Queues(), "The last two dimensions swapped; a vector stays.")
+          Queues(), "The transpose of a matrix; a vector stays as it is.")
       .def(
           "contiguous",
           [](const Given &x) { return x.as_tensor().contiguous(x.place()); },

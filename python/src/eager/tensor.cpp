@@ -15,6 +15,8 @@
 
 #include <dlpack/dlpack.h>
 
+#include <numeric>
+
 namespace tinh::python {
 
 namespace {
@@ -264,8 +266,16 @@ void bind_tensors(nb::module_ &module) {
       .def_prop_ro("size", [](const Tensor &x) { return x.numel(here()); })
       .def_prop_ro("nbytes", [](const Tensor &x) { return x.nbytes(here()); })
       .def_prop_ro(
-          "T", [](const Tensor &x) { return x.t(here()); },
-          "The last two dimensions swapped; a vector stays.")
+          "T",
+          [](const Tensor &x) {
+            std::vector<int64_t> order(static_cast<size_t>(x.dim()));
+            std::iota(order.rbegin(), order.rend(), 0);
+            return x.permute(order, here());
+          },
+          "All dimensions in the opposite order, as in NumPy.")
+      .def_prop_ro(
+          "mT", [](const Tensor &x) { return x.mT(here()); },
+          "The last two dimensions swapped.")
       .def("numpy", &to_numpy, nb::sig("def numpy(self) -> NDArray"),
            "A copy as an array of NumPy's. Waits.")
       .def("__array__", &to_array, nb::arg("dtype") = nb::none(),

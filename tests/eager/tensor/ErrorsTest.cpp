@@ -33,6 +33,9 @@ TEST(Errors, ShapesThatDoNotFit) {
   EXPECT_ERROR("reshape", "has 6 elements, [4, 2] 8", x.reshape({4, 2}));
   EXPECT_ERROR("reshape", "no multiple of 4", x.reshape({4, -1}));
   EXPECT_ERROR("view", "use reshape", x.t().view(-1));
+  EXPECT_ERROR("t", "at most 2 dimensions, found shape [1, 2, 3]",
+               zeros({1, 2, 3}).t());
+  EXPECT_ERROR("mT", "at least 2 dimensions, found shape [5]", v.mT());
   EXPECT_ERROR("concat", "must be equal but for dimension 0", concat({x, y}));
   EXPECT_ERROR("stack", "must be equal", stack({x, y}));
   EXPECT_ERROR("expand", "does not broadcast to [2, 4]", x.expand({2, 4}));

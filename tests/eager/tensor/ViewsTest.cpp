@@ -14,7 +14,7 @@ TEST(Views, ShareMemory) {
   Tensor x = arange(24).reshape({2, 3, 4});
   for (const Tensor &view :
        {x[1], x.select(1, -1), x.slice(2, 1, 4, 2), x.narrow(0, 1, 1),
-        x.transpose(0, 2), x.permute({1, 2, 0}), x.t(), x.reshape({6, 4}),
+        x.transpose(0, 2), x.permute({1, 2, 0}), x.mT(), x.reshape({6, 4}),
         x.view({-1}), x.flatten(1), x.unsqueeze(1), x.unsqueeze(-1),
         x.unsqueeze(0).squeeze(), x.expand({5, 2, 3, 4}),
         x.index({Ellipsis, 1}), x.index({None, 0, Slice(1, None)})})

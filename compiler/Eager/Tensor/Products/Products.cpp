@@ -66,7 +66,7 @@ static Tensor multiply(const Tensor &a, const Tensor &b, const TensorImpl *bias,
   if (x.sizes.back() != k)
     fail(call, "shapes ", x.sizes, " and ", y.sizes, " do not fit: rows of ",
          x.sizes.back(), " elements meet columns of ", k,
-         "; transpose one of them with t()");
+         "; transpose one of them with mT()");
   Tensor rows = x.rank() == 1 ? a.unsqueeze(0, call.at) : a;
   Tensor columns = y.rank() == 1 ? b.unsqueeze(1, call.at) : b;
   Tensor out = product(use(rows, call), use(columns, call), bias, call);
