@@ -101,7 +101,7 @@ void Model::Impl::addGradients(const Tensor &x, const Tensor &y) {
 
 void Model::Impl::update() {
   if (options.clip_norm > 0)
-    optim::clip_grad_norm(network->parameters(), options.clip_norm);
+    optim::clip_grad_norm_(network->parameters(), options.clip_norm);
   optimizer->step();
   // So that nothing of the gradients outlives the step.
   optimizer->zero_grad();

@@ -123,7 +123,7 @@ static void train() {
     Tensor loss = tinh::cross_entropy(net(points), labels);
     optimizer.zero_grad();
     tinh::backward(loss);
-    optim::clip_grad_norm(optimizer.parameters(), 1);
+    optim::clip_grad_norm_(optimizer.parameters(), 1);
     optimizer.step();
     scheduler.step();
   }
@@ -150,7 +150,7 @@ static void trainInHalf() {
     optimizer.zero_grad();
     tinh::backward(scaler.scale(loss));
     scaler.unscale_(optimizer);
-    optim::clip_grad_norm(optimizer.parameters(), 1);
+    optim::clip_grad_norm_(optimizer.parameters(), 1);
     scaler.step(optimizer);
     scaler.update();
   }

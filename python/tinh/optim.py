@@ -5,7 +5,7 @@ schedules of the learning rate, and the scaling of losses for f16.
     schedule = tinh.optim.schedule("cosine", steps=1000, warmup=50)
     scheduler = tinh.optim.Scheduler(optimizer, schedule)
     loss.backward()
-    tinh.optim.clip_grad_norm(net.parameters(), 1.0)
+    tinh.optim.clip_grad_norm_(net.parameters(), 1.0)
     optimizer.step()
     optimizer.zero_grad()
     scheduler.step()
@@ -19,8 +19,8 @@ from ._tinh.optim import (
     adagrad as adagrad,
     adam as adam,
     adamw as adamw,
-    clip_grad_norm as clip_grad_norm,
-    clip_grad_value as clip_grad_value,
+    clip_grad_norm_ as clip_grad_norm_,
+    clip_grad_value_ as clip_grad_value_,
     lion as lion,
     rmsprop as rmsprop,
     schedule as schedule,

@@ -44,7 +44,7 @@ struct Training {
     }
     backward(scaler.scale(loss));
     scaler.unscale_(optimizer);
-    optim::clip_grad_norm(optimizer.parameters(), 0.5);
+    optim::clip_grad_norm_(optimizer.parameters(), 0.5);
     scaler.step(optimizer);
     scaler.update();
     return detach(loss);

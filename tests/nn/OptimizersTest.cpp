@@ -162,9 +162,9 @@ TEST(Clipping, ChangesTheGradientsOfParameters) {
   Tensor a = requires_grad(zeros(2)), unused = requires_grad(zeros(2));
   Tensors parameters = {a, unused};
   set_grad(a, tensor({3.0, -4.0}));
-  EXPECT_FLOAT_EQ(optim::clip_grad_norm(parameters, 10).item<float>(), 5);
+  EXPECT_FLOAT_EQ(optim::clip_grad_norm_(parameters, 10).item<float>(), 5);
   EXPECT_EQ(reals(grad_of(a)), (Reals{3, -4}));
-  optim::clip_grad_value(parameters, 2);
+  optim::clip_grad_value_(parameters, 2);
   EXPECT_EQ(reals(grad_of(a)), (Reals{2, -2}));
   EXPECT_FALSE(grad_of(unused).defined());
 }

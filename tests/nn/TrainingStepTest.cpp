@@ -46,7 +46,7 @@ struct Training {
     optimizer.zero_grad();
     Tensor loss = cross_entropy(module(x), labels);
     backward(loss);
-    optim::clip_grad_norm(optimizer.parameters(), 0.5);
+    optim::clip_grad_norm_(optimizer.parameters(), 0.5);
     optimizer.step();
     return detach(loss);
   }

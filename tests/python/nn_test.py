@@ -237,9 +237,9 @@ class NnTest(unittest.TestCase):
     def test_clipping(self):
         x = tinh.tensor([3.0, 4.0]).requires_grad_()
         (x * x).sum().backward()
-        self.assertEqual(optim.clip_grad_norm([x], 5).item(), 10)
+        self.assertEqual(optim.clip_grad_norm_([x], 5).item(), 10)
         np.testing.assert_allclose(x.grad.numpy(), [3, 4], rtol=1e-5)
-        optim.clip_grad_value([x], 3.5)
+        optim.clip_grad_value_([x], 3.5)
         np.testing.assert_allclose(x.grad.numpy(), [3, 3.5], rtol=1e-5)
 
     def test_schedules(self):

@@ -275,15 +275,15 @@ Tensor optim::clip_norm_(std::span<const Tensor> gradients, double maxNorm,
   return total;
 }
 
-Tensor optim::clip_grad_norm(std::span<const Tensor> parameters, double maxNorm,
-                             double p, At at) {
+Tensor optim::clip_grad_norm_(std::span<const Tensor> parameters,
+                              double maxNorm, double p, At at) {
   return clip_norm_(gradientsOf(parameters, at), maxNorm, p, at);
 }
 
-void optim::clip_grad_value(std::span<const Tensor> parameters, double limit,
-                            At at) {
+void optim::clip_grad_value_(std::span<const Tensor> parameters, double limit,
+                             At at) {
   if (!(limit >= 0))
-    fail({"optim::clip_grad_value", at}, "the limit is ", limit,
+    fail({"optim::clip_grad_value_", at}, "the limit is ", limit,
          "; it must not be negative");
   NoGrad guard;
   for (const Tensor &gradient : gradientsOf(parameters, at))

@@ -204,11 +204,11 @@ private:
 Tensor clip_norm_(std::span<const Tensor> gradients, double max_norm,
                   double p = 2, At at = At::current());
 /// The same of the gradients of `parameters` that have one.
-Tensor clip_grad_norm(std::span<const Tensor> parameters, double max_norm,
-                      double p = 2, At at = At::current());
+Tensor clip_grad_norm_(std::span<const Tensor> parameters, double max_norm,
+                       double p = 2, At at = At::current());
 /// Clamps all elements of the gradients to [-limit, limit], in place.
-void clip_grad_value(std::span<const Tensor> parameters, double limit,
-                     At at = At::current());
+void clip_grad_value_(std::span<const Tensor> parameters, double limit,
+                      At at = At::current());
 
 //===----------------------------------------------------------------------===//
 // Schedules

@@ -127,20 +127,21 @@ void bind_optimizer(nb::module_ &m) {
 
 void bind_clipping(nb::module_ &m) {
   m.def(
-      "clip_grad_norm",
+      "clip_grad_norm_",
       [](const std::vector<Tensor> &parameters, double max_norm, double p) {
         At at = here();
-        return without_gil(
-            [&] { return optim::clip_grad_norm(parameters, max_norm, p, at); });
+        return without_gil([&] {
+          return optim::clip_grad_norm_(parameters, max_norm, p, at);
+        });
       },
       nb::arg("parameters"), nb::arg("max_norm"), nb::arg("p") = 2.0,
       "Scales the gradients in place so that the norm of all elements\n"
       "together, which it returns, is at most max_norm; p may be infinite.");
   m.def(
-      "clip_grad_value",
+      "clip_grad_value_",
       [](const std::vector<Tensor> &parameters, double limit) {
         At at = here();
-        without_gil([&] { optim::clip_grad_value(parameters, limit, at); });
+        without_gil([&] { optim::clip_grad_value_(parameters, limit, at); });
       },
       nb::arg("parameters"), nb::arg("limit"),
       "Clamps all elements of the gradients to [-limit, limit], in place.");
