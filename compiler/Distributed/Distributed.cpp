@@ -103,7 +103,7 @@ void inPlace(const char *name, const Collective &what,
   NoGrad guard;
   std::vector<Tensor> dense;
   for (const Tensor &tensor : tensors)
-    dense.push_back(tensor.is_contiguous() && !is_grad_required(tensor)
+    dense.push_back(tensor.is_contiguous() && !requires_grad(tensor)
                         ? tensor
                         : tensor.clone());
   queue(name, what, dense, dense);

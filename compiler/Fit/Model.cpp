@@ -90,7 +90,7 @@ void Model::Impl::train(const Tensor &x, const Tensor &y) {
 void Model::Impl::addGradients(const Tensor &x, const Tensor &y) {
   Tensor prediction = (*network)(x, place);
   Tensor value = (*loss)(prediction, y);
-  if (!is_grad_required(value))
+  if (!requires_grad(value))
     throw Error(TINH_INVALID_ARGUMENT,
                 "fit: no gradient gets from the loss to a parameter: all are "
                 "frozen, or an operation without a gradient, such as argmax or "

@@ -191,7 +191,7 @@ void Module::materialize(Entry &entry, At at) {
     *entry.place = empty(entry.shape, entry.dtype);
   entry.initializer(*entry.place, random.value_or(Generator(0)));
   if (!entry.isBuffer)
-    requires_grad(*entry.place, entry.isTrainable);
+    requires_grad_(*entry.place, entry.isTrainable);
 }
 
 void Module::initialize(const Generator &generator) {
@@ -330,7 +330,7 @@ void Module::load_state_dict(const StateDict &state, bool strict, At at) {
     if (!entry->place->defined()) {
       *entry->place = empty(entry->shape, entry->dtype);
       if (!entry->isBuffer)
-        requires_grad(*entry->place, entry->isTrainable);
+        requires_grad_(*entry->place, entry->isTrainable);
     }
     entry->place->copy_(Operand(given->to(entry->dtype, at), at));
   }
@@ -351,7 +351,7 @@ void Module::set_trainable(bool value) {
       continue;
     entry->isTrainable = value;
     if (entry->place->defined())
-      requires_grad(*entry->place, value);
+      requires_grad_(*entry->place, value);
   }
 }
 
@@ -370,7 +370,7 @@ void Module::replaceTensors(
       converted.emplace_back(old, convert(old));
       known = converted.end() - 1;
       if (!entry->isBuffer && !known->second.is_same(old))
-        requires_grad(known->second, entry->isTrainable);
+        requires_grad_(known->second, entry->isTrainable);
     }
     *entry->place = known->second;
   }

@@ -96,7 +96,7 @@ std::string Module::summary(const Tensor &x, At at) {
   if (is_initialized())
     for (const Tensor &parameter : parameters(at)) {
       all += parameter.numel();
-      trainable += is_grad_required(parameter) ? parameter.numel() : 0;
+      trainable += requires_grad(parameter) ? parameter.numel() : 0;
     }
   std::ostringstream text;
   text << table(rows, x.defined());

@@ -90,7 +90,7 @@ static void share() {
   tied->initialize(tinh::Generator(1));
   std::cout << tied->num_parameters() << '\n';
   tied->words->freeze();
-  std::cout << tinh::is_grad_required(tied->scores->weight) << '\n';
+  std::cout << tinh::requires_grad(tied->scores->weight) << '\n';
 }
 
 static void lose() {

@@ -120,6 +120,6 @@ int main() {
               same ? "the same" : "other");
   second->freeze();
   std::printf("frozen, %s needs a gradient\n",
-              is_grad_required(second->weight) ? "the layer" : "nothing of it");
+              requires_grad(second->weight) ? "the layer" : "nothing of it");
   return same ? 0 : 1;
 }

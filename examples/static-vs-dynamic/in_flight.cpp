@@ -37,8 +37,8 @@ struct Mlp {
       weights.push_back(
           tinh::normal({sizes[i + 1], sizes[i]}, generator, 0, 0.03));
       biases.push_back(tinh::zeros(sizes[i + 1]));
-      requires_grad(weights.back(), isTrained);
-      requires_grad(biases.back(), isTrained);
+      requires_grad_(weights.back(), isTrained);
+      requires_grad_(biases.back(), isTrained);
     }
   }
   Tensor operator()(Tensor x) const {
@@ -100,7 +100,7 @@ run(const Mlp &mlp, int64_t batch, int batches,
   for (int i = 0; i < batches; ++i) {
     before(losses);
     Tensor loss = mse_loss(mlp(loader.next()), target);
-    if (is_grad_required(loss)) {
+    if (requires_grad(loss)) {
       backward(loss);
       mlp.descend(1e-3);
     }

@@ -97,8 +97,8 @@ Outcome byHand(Problem p, int steps) {
 }
 
 Outcome withTape(Problem p, int steps) {
-  requires_grad(p.w1);
-  requires_grad(p.w2);
+  requires_grad_(p.w1);
+  requires_grad_(p.w2);
   return measure(0, steps, [&] {
     Tensor loss = lossOf(p.x, p.y, p.w1, p.w2);
     backward(loss);
@@ -164,8 +164,8 @@ auto makeStep(const Problem &p) {
 }
 
 Outcome traced(Problem p, int steps) {
-  requires_grad(p.w1);
-  requires_grad(p.w2);
+  requires_grad_(p.w1);
+  requires_grad_(p.w2);
   Stopwatch watch;
   auto step = makeStep(p);
   step(p.x, p.y).wait_to_read();

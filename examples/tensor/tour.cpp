@@ -58,7 +58,7 @@ static void draw() {
 }
 
 static void differentiate() {
-  Tensor w = tinh::requires_grad(tinh::tensor({1.0, 2.0, 3.0}));
+  Tensor w = tinh::requires_grad_(tinh::tensor({1.0, 2.0, 3.0}));
   Tensor loss = tinh::sum(w * w * w);
   tinh::backward(loss);
   std::cout << tinh::grad_of(w) << '\n';

@@ -30,8 +30,8 @@ template <typename Body> void expectError(Body body, const std::string &part) {
 struct Training {
   Training(DType dtype, const optim::Rule &rule, optim::LossScale scale)
       : dtype(dtype),
-        parameters{requires_grad(normal({8, 16}, Generator(1)) * 0.3),
-                   requires_grad(normal({16, 3}, Generator(2)) * 0.3)},
+        parameters{requires_grad_(normal({8, 16}, Generator(1)) * 0.3),
+                   requires_grad_(normal({16, 3}, Generator(2)) * 0.3)},
         optimizer(parameters, rule), scaler(std::move(scale)) {}
 
   Tensor step(const Tensor &x, const Tensor &labels) {
@@ -97,7 +97,7 @@ TEST(LossScale, TrainsInHalfAsInFull) {
 TEST(LossScale, SmallGradientsDoNotVanish) {
   Tensor x = full({4, 8}, 0x1p-15);
   for (double scale : {1.0, 1024.0}) {
-    Tensor w = requires_grad(ones({8, 2}));
+    Tensor w = requires_grad_(ones({8, 2}));
     optim::Optimizer optimizer({w}, optim::sgd({.lr = 0x1p20}));
     optim::GradScaler scaler{optim::LossScale(scale)};
     {
@@ -153,7 +153,7 @@ TEST(LossScale, OverflowsChangeTheScaleAlone) {
 
 /// The scale follows the gradients of all; a step those of its optimizer.
 TEST(LossScale, SeveralOptimizers) {
-  Tensor a = requires_grad(ones({2})), b = requires_grad(ones({2}));
+  Tensor a = requires_grad_(ones({2})), b = requires_grad_(ones({2}));
   optim::Optimizer first({a}, optim::sgd({.lr = 1}));
   optim::Optimizer second({b}, optim::sgd({.lr = 1}));
   optim::GradScaler scaler{optim::LossScale({.init_scale = 8})};
@@ -168,7 +168,7 @@ TEST(LossScale, SeveralOptimizers) {
 }
 
 TEST(LossScale, StateIsKept) {
-  Tensor w = requires_grad(ones({2}));
+  Tensor w = requires_grad_(ones({2}));
   optim::Optimizer optimizer({w}, optim::sgd());
   optim::LossScale rule({.init_scale = 8, .growth_interval = 2});
   optim::GradScaler scaler(rule), other(rule);
@@ -211,7 +211,8 @@ TEST(LossScale, SaysWhatIsWrong) {
   expectError([] { optim::LossScale(3.0); }, "the scale is 3; it must be a");
   expectError([] { optim::LossScale::make("dynamic", {{"growth", 2}}); },
               "dynamic has no option \"growth\"; it has init_scale");
-  Tensor half = requires_grad(ones({2}, float16)), w = requires_grad(ones({2}));
+  Tensor half = requires_grad_(ones({2}, float16)),
+         w = requires_grad_(ones({2}));
   optim::Optimizer wrong({half}, optim::sgd()), optimizer({w}, optim::sgd());
   optim::GradScaler scaler;
   expectError([&] { scaler.step(wrong); }, "a parameter is f16");

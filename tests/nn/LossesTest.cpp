@@ -22,7 +22,7 @@ TEST(Losses, AreThoseOfPyTorch) {
     SCOPED_TRACE(record["name"].get<std::string>() + record["options"].dump());
     Loss loss =
         losses::make(record["name"].get<std::string>(), optionsOf(record));
-    Tensor x = requires_grad(tensorOf(record["prediction"]));
+    Tensor x = requires_grad_(tensorOf(record["prediction"]));
     Tensor target = tensorOf(record["target"]);
     Tensor found = loss(x, target);
     expectNear(detach(found), record["expected"], 2);
@@ -75,8 +75,8 @@ TEST(Losses, TakeWeightsAsPyTorchDoes) {
 /// By hand, for two classes, of which p is the first one's probability.
 TEST(Losses, DistillsByTheDivergenceOfSoftenedProbabilities) {
   auto first = [](double a, double b) { return 1 / (1 + std::exp(b - a)); };
-  Tensor student = requires_grad(tensor({{1.0, -2.0}, {0.5, 3.0}}));
-  Tensor teacher = requires_grad(tensor({{4.0, 0.0}, {-1.0, 1.0}}));
+  Tensor student = requires_grad_(tensor({{1.0, -2.0}, {0.5, 3.0}}));
+  Tensor teacher = requires_grad_(tensor({{4.0, 0.0}, {-1.0, 1.0}}));
   double expected = 0, slope = 0;
   for (auto [s, t] : {std::pair(first(0.5, -1), first(2, 0)),
                       std::pair(first(0.25, 1.5), first(-0.5, 0.5))}) {

@@ -126,8 +126,8 @@ TEST(Module, StatesAreLoaded) {
   to->eval();
   Tensor x = uniform({2, 5}, Generator(3));
   EXPECT_TRUE(equal(detach(from(x)), detach(to(x))));
-  EXPECT_TRUE(is_grad_required(to->hidden->weight));
-  EXPECT_FALSE(is_grad_required(to->norm->running_mean));
+  EXPECT_TRUE(requires_grad(to->hidden->weight));
+  EXPECT_FALSE(requires_grad(to->norm->running_mean));
 }
 
 TEST(Module, StatesAreSavedToFiles) {
@@ -216,10 +216,10 @@ TEST(Module, FrozenParametersGetNoGradients) {
   EXPECT_FALSE(grad_of(net->hidden->weight).defined());
   EXPECT_TRUE(grad_of(net->output->weight).defined());
   net->freeze();
-  EXPECT_FALSE(is_grad_required(net->output->weight));
+  EXPECT_FALSE(requires_grad(net->output->weight));
   net->unfreeze();
-  EXPECT_TRUE(is_grad_required(net->hidden->weight));
-  EXPECT_FALSE(is_grad_required(net->norm->running_mean));
+  EXPECT_TRUE(requires_grad(net->hidden->weight));
+  EXPECT_FALSE(requires_grad(net->norm->running_mean));
 }
 
 TEST(Module, ModesReachAllModules) {
@@ -266,7 +266,7 @@ TEST(Module, DtypesAreConverted) {
   EXPECT_STREQ(net->norm->num_batches_tracked.dtype().name(), "i64");
   net->to(bfloat16);
   EXPECT_STREQ(net->hidden->weight.dtype().name(), "bf16");
-  EXPECT_TRUE(is_grad_required(net->hidden->weight));
+  EXPECT_TRUE(requires_grad(net->hidden->weight));
   expectError([&] { net->to(int32); }, "no floating-point dtype");
 }
 

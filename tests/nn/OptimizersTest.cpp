@@ -18,7 +18,7 @@ using nlohmann::json;
 static Tensors parametersOf(const json &record, DType dtype) {
   Tensors parameters;
   for (const json &parameter : record["parameters"])
-    parameters.push_back(requires_grad(tensorOf(parameter).to(dtype)));
+    parameters.push_back(requires_grad_(tensorOf(parameter).to(dtype)));
   return parameters;
 }
 
@@ -112,7 +112,7 @@ TEST(Optimizers, StateIsLoadedToGoOn) {
     for (NamedTensor &entry : state)
       entry.tensor = entry.tensor.clone();
     for (const Tensor &parameter : through)
-      parts.push_back(requires_grad(detach(parameter).clone()));
+      parts.push_back(requires_grad_(detach(parameter).clone()));
     run(whole, through, 5, 12);
     optim::Optimizer resumed(parts, rule);
     resumed.load_state_dict(state);
@@ -123,7 +123,7 @@ TEST(Optimizers, StateIsLoadedToGoOn) {
 }
 
 TEST(Optimizers, GroupsHaveRatesOfTheirOwn) {
-  Tensor a = requires_grad(zeros(2)), b = requires_grad(zeros(2));
+  Tensor a = requires_grad_(zeros(2)), b = requires_grad_(zeros(2));
   optim::Optimizer optimizer(
       {{{a}, optim::sgd({.lr = 1})}, {{b}, optim::sgd({.lr = 10})}});
   set_grad(a, ones(2));
@@ -159,7 +159,7 @@ TEST(Clipping, ScalesByTheNormOfAllGradients) {
 }
 
 TEST(Clipping, ChangesTheGradientsOfParameters) {
-  Tensor a = requires_grad(zeros(2)), unused = requires_grad(zeros(2));
+  Tensor a = requires_grad_(zeros(2)), unused = requires_grad_(zeros(2));
   Tensors parameters = {a, unused};
   set_grad(a, tensor({3.0, -4.0}));
   EXPECT_FLOAT_EQ(optim::clip_grad_norm_(parameters, 10).item<float>(), 5);

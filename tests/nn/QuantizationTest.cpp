@@ -42,8 +42,8 @@ using Results = std::vector<std::vector<float>>;
 
 Results run(const Tensor &x, const Tensor &scale, const Tensor &zero,
             const FakeQuantizeOptions &options) {
-  requires_grad(x);
-  requires_grad(scale);
+  requires_grad_(x);
+  requires_grad_(scale);
   Tensor y = fake_quantize(x, scale, zero, options);
   std::vector<Tensor> gradients = grad(sum(y), {x, scale});
   return {detach(y).to_vector<float>(), gradients[0].to_vector<float>(),
@@ -119,8 +119,8 @@ TEST(FakeQuantize, IsTheSameTraced) {
     all.push_back(detach(y));
     return all;
   });
-  Tensor x = requires_grad(from_data(kNumbers)),
-         s = requires_grad(tensor(0.25f));
+  Tensor x = requires_grad_(from_data(kNumbers)),
+         s = requires_grad_(tensor(0.25f));
   std::vector<Tensor> found = compiled(x, s);
   EXPECT_EQ(found[2].to_vector<float>(), eager[0]);
   EXPECT_EQ(found[0].to_vector<float>(), eager[1]);
@@ -192,7 +192,7 @@ TEST(FakeQuantizeModule, LearnsTheScaleOnceNothingIsObserved) {
   auto module = made({.averaging_constant = 1, .learn_scale = true});
   Tensor x = from_data(std::vector<float>{0, 0.4f, 1, 100});
   auto loss = [&] { return mse_loss(module(x), x); };
-  EXPECT_FALSE(is_grad_required(loss())); // The scale follows the range.
+  EXPECT_FALSE(requires_grad(loss())); // The scale follows the range.
   float before = module->scale.item<float>();
   module->set_observing(false);
   x = from_data(std::vector<float>{0, 0.4f, 1, 200});

@@ -89,7 +89,7 @@ TEST(RecordedModules, HavePyTorchsGradients) {
     nn::Handle<nn::Module> module = moduleOf(record);
     Tensors inputs = inputsOf(record);
     if (record.contains("input_gradient"))
-      requires_grad(inputs[0]);
+      requires_grad_(inputs[0]);
     backward(sumOf(known.call(*module, inputs)));
     for (const NamedTensor &entry : module->named_parameters()) {
       SCOPED_TRACE(entry.name);

@@ -67,7 +67,7 @@ void EagerAutograd::setGrad(const Tensor &x, const Tensor &gradient,
   LeafNode *leaf = leafOf(use(x, call));
   if (!leaf && gradient.defined())
     fail(call, "the tensor is no leaf that requires gradients; see "
-               "tinh::requires_grad");
+               "tinh::requires_grad_");
   if (leaf)
     leaf->setGradient(gradient);
 }
@@ -91,7 +91,7 @@ static std::vector<Edge> edgesOf(std::span<const Tensor> tensors,
     if (!edges.back())
       fail(call, role, " ", edges.size() - 1,
            " does not require gradients: nothing that it was computed from "
-           "does, or nothing was recorded then; see tinh::requires_grad and "
+           "does, or nothing was recorded then; see tinh::requires_grad_ and "
            "tinh::NoGrad");
   }
   return edges;

@@ -33,8 +33,8 @@ bool tinh::is_grad_enabled() { return gradEnabled; }
 // Tensors that require gradients
 //===----------------------------------------------------------------------===//
 
-Tensor tinh::requires_grad(const Tensor &x, bool required, At at) {
-  Call call{"requires_grad", at};
+Tensor tinh::requires_grad_(const Tensor &x, bool required, At at) {
+  Call call{"requires_grad_", at};
   const TensorImpl &tensor = use(x, call);
   if (required && !DType(tensor.dtype).is_floating_point())
     fail(call, "a tensor of ", DType(tensor.dtype),
@@ -47,8 +47,8 @@ Tensor tinh::requires_grad(const Tensor &x, bool required, At at) {
   return x;
 }
 
-bool tinh::is_grad_required(const Tensor &x, At at) {
-  Call call{"is_grad_required", at};
+bool tinh::requires_grad(const Tensor &x, At at) {
+  Call call{"requires_grad", at};
   use(x, call);
   return active().isGradRequired(x, call);
 }

@@ -164,7 +164,7 @@ void TraceAutograd::setGrad(const Tensor &x, const Tensor &gradient,
   Leaf *leaf = find(x, call);
   if (!leaf && gradient.defined())
     fail(call, "the tensor is no leaf that requires gradients; see "
-               "tinh::requires_grad");
+               "tinh::requires_grad_");
   if (!leaf)
     return;
   if (!gradient.defined())
@@ -248,7 +248,7 @@ void TraceAutograd::backward(ArrayRef<Value> outputs, ArrayRef<Value> seeds,
   if (llvm::none_of(gradients, [](Value value) { return !!value; }))
     fail(call, "output 0 does not require gradients: nothing that it was "
                "computed from does, or nothing was recorded then; see "
-               "tinh::requires_grad and tinh::NoGrad");
+               "tinh::requires_grad_ and tinh::NoGrad");
   for (auto [owner, gradient] : llvm::zip_equal(owners, gradients)) {
     if (!gradient)
       continue;

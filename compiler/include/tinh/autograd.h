@@ -9,7 +9,7 @@
 // Operations on tensors that require gradients are recorded on a tape, which
 // backward() follows from a result to its leaves:
 //
-//   Tensor w = tinh::requires_grad(tinh::normal({1000, 10}, generator));
+//   Tensor w = tinh::requires_grad_(tinh::normal({1000, 10}, generator));
 //   Tensor loss = tinh::mean(tinh::square(tinh::matmul(x, w) - y));
 //   tinh::backward(loss);            // Adds to tinh::grad_of(w).
 //   {
@@ -44,10 +44,10 @@ namespace tinh {
 
 /// Makes `x`, floating-point and not computed from tensors that require
 /// gradients, a leaf: what is computed from it is recorded. Returns x.
-Tensor requires_grad(const Tensor &x, bool required = true,
-                     At at = At::current());
+Tensor requires_grad_(const Tensor &x, bool required = true,
+                      At at = At::current());
 /// Whether gradients of x, or through it, are recorded.
-bool is_grad_required(const Tensor &x, At at = At::current());
+bool requires_grad(const Tensor &x, At at = At::current());
 /// Whether x is no result of a recorded operation.
 bool is_leaf(const Tensor &x, At at = At::current());
 

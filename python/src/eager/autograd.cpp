@@ -109,15 +109,15 @@ void bind_autograd(nb::module_ &module) {
                    "The gradient that backward has added up, or None.")
       .def_prop_rw(
           "requires_grad",
-          [](const Tensor &x) { return is_grad_required(x, here()); },
+          [](const Tensor &x) { return requires_grad(x, here()); },
           [](const Tensor &x, bool required) {
-            requires_grad(x, required, here());
+            requires_grad_(x, required, here());
           },
           "Whether gradients are recorded for it.")
       .def(
           "requires_grad_",
           [](nb::object self, bool required) {
-            requires_grad(nb::cast<const Tensor &>(self), required, here());
+            requires_grad_(nb::cast<const Tensor &>(self), required, here());
             return self;
           },
           nb::arg("required") = true)

@@ -21,7 +21,7 @@ using namespace tinh;
 using Doubles = std::vector<double>;
 
 static Tensor leaf(std::initializer_list<double> numbers) {
-  return requires_grad(tensor(numbers, float64));
+  return requires_grad_(tensor(numbers, float64));
 }
 
 //===----------------------------------------------------------------------===//
@@ -53,19 +53,19 @@ TEST(Autograd, AddsToTheSameMemory) {
 }
 
 TEST(Autograd, TellsLeavesFromResults) {
-  Tensor constant = ones({2}), x = requires_grad(ones({2}));
+  Tensor constant = ones({2}), x = requires_grad_(ones({2}));
   Tensor y = x * constant;
-  EXPECT_FALSE(is_grad_required(constant));
+  EXPECT_FALSE(requires_grad(constant));
   EXPECT_TRUE(is_leaf(constant));
-  EXPECT_TRUE(is_grad_required(x));
+  EXPECT_TRUE(requires_grad(x));
   EXPECT_TRUE(is_leaf(x));
-  EXPECT_TRUE(is_grad_required(y));
+  EXPECT_TRUE(requires_grad(y));
   EXPECT_FALSE(is_leaf(y));
-  EXPECT_TRUE(is_grad_required(y[0]));
-  EXPECT_FALSE(is_grad_required(y > 0));
-  EXPECT_FALSE(is_grad_required(y.to(int64)));
-  requires_grad(x, false);
-  EXPECT_FALSE(is_grad_required(x * constant));
+  EXPECT_TRUE(requires_grad(y[0]));
+  EXPECT_FALSE(requires_grad(y > 0));
+  EXPECT_FALSE(requires_grad(y.to(int64)));
+  requires_grad_(x, false);
+  EXPECT_FALSE(requires_grad(x * constant));
 }
 
 TEST(Autograd, PutsGradientsInPlace) {
@@ -79,12 +79,12 @@ TEST(Autograd, PutsGradientsInPlace) {
 
 TEST(Autograd, MakesLeavesOfViews) {
   Tensor base = numbers({3, 4});
-  Tensor column = requires_grad(base.select(1, 2)); // Strided.
+  Tensor column = requires_grad_(base.select(1, 2)); // Strided.
   backward(sum(square(column.narrow(0, 1, 2))) + sum(column));
   Doubles at = values(column);
   EXPECT_EQ(values(grad_of(column)),
             (Doubles{1, 1 + 2 * at[1], 1 + 2 * at[2]}));
-  EXPECT_FALSE(is_grad_required(base));
+  EXPECT_FALSE(requires_grad(base));
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,11 +97,11 @@ TEST(Autograd, RecordsNothingWithoutGradients) {
   {
     NoGrad guard;
     EXPECT_FALSE(is_grad_enabled());
-    EXPECT_FALSE(is_grad_required(x * 2));
-    EXPECT_FALSE(is_grad_required(x[0]));
+    EXPECT_FALSE(requires_grad(x * 2));
+    EXPECT_FALSE(requires_grad(x[0]));
     {
       EnableGrad inner;
-      EXPECT_TRUE(is_grad_required(x * 2));
+      EXPECT_TRUE(requires_grad(x * 2));
     }
     EXPECT_FALSE(is_grad_enabled());
     x -= 1.0; // A leaf may be changed here.
@@ -115,7 +115,7 @@ TEST(Autograd, DetachesInTheSameMemory) {
   Tensor x = leaf({1, 2});
   Tensor y = x * 3, constant = detach(y);
   EXPECT_TRUE(constant.shares_memory_with(y));
-  EXPECT_FALSE(is_grad_required(constant));
+  EXPECT_FALSE(requires_grad(constant));
   backward(sum(y * constant));
   EXPECT_EQ(values(grad_of(x)), (Doubles{9, 18}));
   zero_grad(x);
@@ -243,8 +243,8 @@ TEST(Autograd, TakesCustomGradients) {
 
 TEST(Autograd, GivesGradientsOfTheirTensorsDtypes) {
   for (DType dtype : {float16, bfloat16, float32}) {
-    Tensor x = numbers({5, 7}), low = requires_grad(x.to(dtype));
-    requires_grad(x);
+    Tensor x = numbers({5, 7}), low = requires_grad_(x.to(dtype));
+    requires_grad_(x);
     auto loss = [](const Tensor &at) {
       return mean(gelu(at.to(float32)) * sigmoid(at) + softmax(at, 1));
     };
@@ -260,7 +260,7 @@ TEST(Autograd, GivesGradientsOfTheirTensorsDtypes) {
 //===----------------------------------------------------------------------===//
 
 TEST(Autograd, FollowsLongChains) {
-  Tensor x = requires_grad(ones({1}));
+  Tensor x = requires_grad_(ones({1}));
   Tensor y = x;
   for (int i = 0; i < 100000; ++i)
     y = y + 1;
@@ -273,7 +273,7 @@ TEST(Autograd, FollowsLongChains) {
 }
 
 TEST(Autograd, FollowsLongChainsOfViewsAndWrites) {
-  Tensor x = requires_grad(ones({4}));
+  Tensor x = requires_grad_(ones({4}));
   Tensor y = x * 1;
   for (int i = 0; i < 20000; ++i)
     y[i % 4] += 1;
@@ -285,7 +285,7 @@ TEST(Autograd, FreesWhatBackwardHasUsed) {
   constexpr int64_t count = 1 << 18, bytes = count * 4;
   wait_all();
   uint64_t before = memory_statistics().in_use;
-  Tensor x = requires_grad(ones({count}));
+  Tensor x = requires_grad_(ones({count}));
   Tensor y = x;
   for (int i = 0; i < 10; ++i)
     y = exp(y * 0.1);
@@ -305,7 +305,7 @@ TEST(Autograd, KeepsNothingThatNoGradientNeeds) {
   constexpr int64_t count = 1 << 18, bytes = count * 4;
   wait_all();
   uint64_t before = memory_statistics().in_use;
-  Tensor x = requires_grad(ones({count}));
+  Tensor x = requires_grad_(ones({count}));
   Tensor y = x;
   for (int i = 0; i < 10; ++i)
     y = (y + 1) * 2;
@@ -314,7 +314,7 @@ TEST(Autograd, KeepsNothingThatNoGradientNeeds) {
 }
 
 TEST(Autograd, PassesFailuresOfOperationsOn) {
-  Tensor x = requires_grad(ones({4}));
+  Tensor x = requires_grad_(ones({4}));
   Tensor index = tensor({0, 9});
   Tensor y = sum(exp(index_select(x, 0, index)));
   backward(y);
@@ -331,7 +331,7 @@ TEST(Autograd, HasATapeForEachThread) {
   std::vector<Doubles> results(4);
   for (Doubles &result : results)
     threads.emplace_back([&] {
-      Tensor x = requires_grad(shared.clone());
+      Tensor x = requires_grad_(shared.clone());
       for (int i = 0; i < 50; ++i) {
         zero_grad(x);
         Tensor y = x;

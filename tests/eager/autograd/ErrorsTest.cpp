@@ -22,7 +22,7 @@ static std::string nextLine(At at = At::current()) {
 }
 
 TEST(AutogradErrors, NameTheOutputsShape) {
-  Tensor x = requires_grad(ones({2, 3}));
+  Tensor x = requires_grad_(ones({2, 3}));
   std::string place = nextLine();
   std::string message = messageOf([&] { backward(x * 2); });
   EXPECT_THAT(message,
@@ -30,7 +30,7 @@ TEST(AutogradErrors, NameTheOutputsShape) {
 }
 
 TEST(AutogradErrors, RefuseGradientsOfOtherShapes) {
-  Tensor x = requires_grad(ones({2, 3}));
+  Tensor x = requires_grad_(ones({2, 3}));
   Tensor y = x * 2;
   EXPECT_THAT(messageOf([&] { backward(y, ones({3})); }),
               AllOf(HasSubstr("[2, 3]"), HasSubstr("[3]")));
@@ -41,7 +41,7 @@ TEST(AutogradErrors, RefuseGradientsOfOtherShapes) {
 }
 
 TEST(AutogradErrors, RefuseToFollowWhatWasFreed) {
-  Tensor x = requires_grad(ones({2}));
+  Tensor x = requires_grad_(ones({2}));
   std::string place = nextLine();
   Tensor y = exp(x);
   backward(sum(y));
@@ -51,19 +51,19 @@ TEST(AutogradErrors, RefuseToFollowWhatWasFreed) {
 }
 
 TEST(AutogradErrors, RefuseLeavesWithoutGradients) {
-  EXPECT_THAT(messageOf([&] { requires_grad(ones({2}, int64)); }),
-              AllOf(HasSubstr("requires_grad: "), HasSubstr("i64")));
-  Tensor x = requires_grad(ones({2}));
+  EXPECT_THAT(messageOf([&] { requires_grad_(ones({2}, int64)); }),
+              AllOf(HasSubstr("requires_grad_: "), HasSubstr("i64")));
+  Tensor x = requires_grad_(ones({2}));
   Tensor y = x * 2;
-  EXPECT_THAT(messageOf([&] { requires_grad(y, false); }),
+  EXPECT_THAT(messageOf([&] { requires_grad_(y, false); }),
               AllOf(HasSubstr("computed by mul"), HasSubstr("detach")));
-  EXPECT_THAT(messageOf([&] { requires_grad(ones({1}).expand({4})); }),
+  EXPECT_THAT(messageOf([&] { requires_grad_(ones({1}).expand({4})); }),
               HasSubstr("clone()"));
   EXPECT_THAT(messageOf([&] { set_grad(y, ones({2})); }), HasSubstr("no leaf"));
 }
 
 TEST(AutogradErrors, NameWhatDependsOnNothing) {
-  Tensor x = requires_grad(ones({2})), other = requires_grad(ones({3}));
+  Tensor x = requires_grad_(ones({2})), other = requires_grad_(ones({3}));
   Tensor y = sum(x * 2);
   EXPECT_THAT(messageOf([&] { backward(sum(ones({2}))); }),
               HasSubstr("output 0 does not require gradients"));
@@ -80,7 +80,7 @@ TEST(AutogradErrors, NameWhatDependsOnNothing) {
 }
 
 TEST(AutogradErrors, NameWhatChangedATensorThatIsNeeded) {
-  Tensor x = requires_grad(ones({2}));
+  Tensor x = requires_grad_(ones({2}));
   Tensor y = x * 2;
   std::string place = nextLine();
   Tensor z = exp(y) * y;
@@ -105,7 +105,7 @@ TEST(AutogradErrors, NameWhatChangedATensorThatIsNeeded) {
 }
 
 TEST(AutogradErrors, RefuseToChangeLeavesInPlace) {
-  Tensor x = requires_grad(ones({2}));
+  Tensor x = requires_grad_(ones({2}));
   EXPECT_THAT(
       messageOf([&] { x += 1; }),
       AllOf(HasSubstr("add_: "), HasSubstr("a leaf"), HasSubstr("NoGrad")));
@@ -122,7 +122,7 @@ TEST(AutogradErrors, RefuseCompiledFunctionsThatChangeResults) {
     x *= 2;
     return x;
   });
-  Tensor x = requires_grad(ones({2})), y = x * 3;
+  Tensor x = requires_grad_(ones({2})), y = x * 3;
   EXPECT_THAT(messageOf([&] { scale(y); }),
               AllOf(HasSubstr("'scale' changes in place"), HasSubstr("[2]")));
   EXPECT_EQ(values(y), (std::vector<double>{3, 3}));
@@ -130,7 +130,7 @@ TEST(AutogradErrors, RefuseCompiledFunctionsThatChangeResults) {
 }
 
 TEST(AutogradErrors, NameOperationsWithoutGradients) {
-  Tensor x = requires_grad(ones({2}));
+  Tensor x = requires_grad_(ones({2}));
   Tensor y = empty({2});
   std::string place = nextLine();
   call("double", [](auto reads, auto writes) {}, {x * 1}, {y});
@@ -140,7 +140,7 @@ TEST(AutogradErrors, NameOperationsWithoutGradients) {
 }
 
 TEST(AutogradErrors, CheckWhatFunctionsGive) {
-  Tensor x = requires_grad(ones({2}));
+  Tensor x = requires_grad_(ones({2}));
   Tensors inputs = {x};
   auto identity = [](std::span<const Tensor> in) { return Tensors{in[0]}; };
   auto loss = [&](Tensors given) {

@@ -62,7 +62,7 @@ static Tensors leavesOf(const Tensors &inputs) {
   for (const Tensor &input : inputs) {
     leaves.push_back(input.clone());
     if (isDifferentiable(input))
-      requires_grad(leaves.back());
+      requires_grad_(leaves.back());
   }
   return leaves;
 }
@@ -102,8 +102,8 @@ void expectSecondGradients(const Computation &f, const Tensors &inputs) {
   auto gradient = [&](const Tensors &at) {
     EnableGrad guard;
     Tensor x = at[0];
-    if (!is_grad_required(x))
-      requires_grad(x);
+    if (!requires_grad(x))
+      requires_grad_(x);
     Tensors all = at;
     return grad(reduced(f(all)), x, {{.create_graph = true}, false});
   };

@@ -26,7 +26,7 @@ namespace {
 Tensor gradient(const Tensor &x,
                 const std::function<Tensor(const Tensor &)> &function) {
   Tensor leaf = x.clone();
-  requires_grad(leaf);
+  requires_grad_(leaf);
   backward(function(leaf).sum());
   return grad_of(leaf);
 }
@@ -59,7 +59,7 @@ TEST(DeviceGradientTest, GivesTheGradientsOfTheCpu) {
 
 TEST(DeviceGradientTest, FlowsBetweenDevices) {
   Tensor x = numbers({3});
-  requires_grad(x);
+  requires_grad_(x);
   backward((x.to(kGpu) * 3).sum().to(Device::cpu()) * 2);
   EXPECT_TRUE(grad_of(x).device().is_cpu());
   EXPECT_EQ(grad_of(x).to_vector<float>(), std::vector<float>(3, 6));
@@ -129,7 +129,7 @@ TEST(DeviceGradientTest, DifferentiatesCompiledFunctions) {
 
 TEST(DeviceGradientTest, TrainsInACompiledFunction) {
   Tensor w = ones({4, 2}).to(kGpu), x = numbers({5, 4}).to(kGpu);
-  requires_grad(w);
+  requires_grad_(w);
   auto step = function("step", [&](Tensor x) {
     zero_grad({w});
     Tensor loss = mean(square(matmul(x, w) - 1));

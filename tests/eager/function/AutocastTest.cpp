@@ -42,7 +42,7 @@ Tensors parameters() {
                   ones({16}) + numbers({16}, 0.1), numbers({16}, 0.2),
                   numbers({16, 5}, 0.5)};
   for (Tensor &parameter : made)
-    requires_grad(parameter);
+    requires_grad_(parameter);
   return made;
 }
 

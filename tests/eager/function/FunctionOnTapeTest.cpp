@@ -21,7 +21,7 @@ void expectSameOnTape(Layer layer, const Tensors &leaves) {
   auto run = [&](auto &called) {
     Tensors p;
     for (const Tensor &leaf : leaves)
-      p.push_back(requires_grad(leaf.clone()));
+      p.push_back(requires_grad_(leaf.clone()));
     Tensor y = called(p[0] * 2, p[1]);
     backward(sum(square(called(y, p[1]))) + sum(y));
     return Tensors{y, grad_of(p[0]), grad_of(p[1])};
@@ -46,24 +46,24 @@ TEST(FunctionsOnTape, AreOneNode) {
 
 TEST(FunctionsOnTape, GiveGradientsToWhatTheyCapture) {
   Tensor x = numbers({5, 4});
-  Tensor w = requires_grad(numbers({4, 4})),
-         v = requires_grad(detach(w).clone());
+  Tensor w = requires_grad_(numbers({4, 4})),
+         v = requires_grad_(detach(w).clone());
   auto layer = function([&](Tensor x) { return exp(matmul(x, w)); });
   backward(sum(layer(x)));
   backward(sum(exp(matmul(x, v))));
   expectClose(grad_of(w), grad_of(v));
   // Where nothing is recorded, nothing is.
   NoGrad guard;
-  EXPECT_FALSE(is_grad_required(layer(x)));
+  EXPECT_FALSE(requires_grad(layer(x)));
 }
 
 TEST(FunctionsOnTape, SeveralResultsSomeWithoutGradient) {
   auto both = function([](Tensor x) {
     return std::vector<Tensor>{exp(x), argmax(x, 0), x * x};
   });
-  Tensor x = requires_grad(numbers({6}));
+  Tensor x = requires_grad_(numbers({6}));
   Tensors y = both(x);
-  EXPECT_FALSE(is_grad_required(y[1]));
+  EXPECT_FALSE(requires_grad(y[1]));
   backward(sum(y[2]));
   expectClose(grad_of(x), 2 * detach(x));
 }
@@ -72,7 +72,7 @@ TEST(FunctionsOnTape, GradientsOfGradients) {
   auto f = [](Tensor x) { return exp(sin(x)) * x; };
   auto compiled = function(f);
   auto second = [](auto &called, Tensor leaf) {
-    Tensor x = requires_grad(leaf.clone());
+    Tensor x = requires_grad_(leaf.clone());
     Tensor first = grad(sum(called(x)), x, {{.create_graph = true}});
     return grad(sum(first * first), x);
   };
@@ -90,8 +90,8 @@ TEST(FunctionsOnTape, ChangeWhatNeedsNoGradient) {
     return (x - mean) * exp(statistics);
   };
   auto compiled = function([&](Tensor x) { return normalise(x, running); });
-  Tensor x = requires_grad(numbers({3, 4})),
-         y = requires_grad(detach(x).clone());
+  Tensor x = requires_grad_(numbers({3, 4})),
+         y = requires_grad_(detach(x).clone());
   for (int step = 0; step < 2; ++step) {
     backward(sum(square(compiled(x))));
     backward(sum(square(normalise(y, eager))));
@@ -101,9 +101,9 @@ TEST(FunctionsOnTape, ChangeWhatNeedsNoGradient) {
 }
 
 TEST(FunctionsOnTape, NoticeChangesBeforeTheGradient) {
-  Tensor w = requires_grad(ones(3));
+  Tensor w = requires_grad_(ones(3));
   auto layer = function([&](Tensor x) { return x * w; });
-  Tensor loss = sum(layer(requires_grad(numbers({3}))));
+  Tensor loss = sum(layer(requires_grad_(numbers({3}))));
   {
     NoGrad guard;
     w += 1;
@@ -119,6 +119,6 @@ TEST(FunctionsOnTape, SayWhatCannotBeDifferentiated) {
   });
   Tensor x = ones(3) * 2;
   loop(x);
-  expectError([&] { loop(requires_grad(x)); },
+  expectError([&] { loop(requires_grad_(x)); },
               "cannot be differentiated: nothing bounds");
 }

@@ -26,7 +26,7 @@ template <typename Program> void expectSame(Program program, Tensors leaves) {
   auto copies = [&] {
     Tensors made;
     for (const Tensor &leaf : leaves)
-      made.push_back(requires_grad(leaf.clone()));
+      made.push_back(requires_grad_(leaf.clone()));
     return made;
   };
   Tensors eager = copies(), compiled = copies();
@@ -60,8 +60,8 @@ Tensors mlp() {
 
 TEST(TracedGrad, OfInputs) {
   auto program = [](Tensor x, Tensor w) {
-    requires_grad(x);
-    requires_grad(w);
+    requires_grad_(x);
+    requires_grad_(w);
     Tensor loss = sum(tanh(matmul(x, w)) * x);
     return grad(loss, {x, w});
   };
@@ -134,7 +134,7 @@ TEST(TracedBackward, ReplacesAfterZeroGrad) {
 }
 
 TEST(TracedBackward, SeesWhatIsDoneToGradientsBetweenCalls) {
-  Tensor w = requires_grad(numbers({4}));
+  Tensor w = requires_grad_(numbers({4}));
   auto step = function([&] { backward(sum(square(w))); });
   step();
   step();
@@ -146,7 +146,7 @@ TEST(TracedBackward, SeesWhatIsDoneToGradientsBetweenCalls) {
 }
 
 TEST(TracedBackward, LeavesNoGradientAfterZeroGrad) {
-  Tensor w = requires_grad(numbers({4})), v = requires_grad(numbers({4}));
+  Tensor w = requires_grad_(numbers({4})), v = requires_grad_(numbers({4}));
   auto step = function([&] {
     backward(sum(square(w) + square(v)));
     Tensor moved = grad_of(w).clone();
@@ -169,18 +169,18 @@ TEST(TracedBackward, NeedsALeaf) {
 
 TEST(TracedBackward, KnowsLeavesAmongArguments) {
   auto step = function([](Tensor w, Tensor x) { backward(sum(w * x)); });
-  Tensor w = requires_grad(ones(3)), x = numbers({3});
+  Tensor w = requires_grad_(ones(3)), x = numbers({3});
   step(w, x);
   expectClose(grad_of(w), x);
   EXPECT_FALSE(grad_of(x).defined());
-  Tensor v = requires_grad(numbers({3}));
+  Tensor v = requires_grad_(numbers({3}));
   step(w, v);
   expectClose(grad_of(v), ones(3));
   EXPECT_EQ(step.statistics().traces, 2u);
 }
 
 TEST(TracedBackward, EndsAtWhatAFunctionIsGiven) {
-  Tensor w = requires_grad(ones(3)), x = numbers({3});
+  Tensor w = requires_grad_(ones(3)), x = numbers({3});
   auto step = function([&](Tensor x) { backward(sum(w * x)); });
   expectError([&] { step(w * 2); },
               "computed from others that require gradients");
@@ -191,18 +191,18 @@ TEST(TracedBackward, EndsAtWhatAFunctionIsGiven) {
 }
 
 TEST(TracedBackward, NoticesNewLeaves) {
-  Tensor w = requires_grad(ones(3)), v = numbers({3}), x = numbers({3});
+  Tensor w = requires_grad_(ones(3)), v = numbers({3}), x = numbers({3});
   auto step = function([&](Tensor x) { backward(sum(w * v * x)); });
   step(x);
   EXPECT_FALSE(grad_of(v).defined());
-  requires_grad(v);
+  requires_grad_(v);
   step(x);
   expectClose(grad_of(v), x);
   EXPECT_EQ(step.statistics().traces, 2u);
 }
 
 TEST(TracedNoGrad, ChangesLeavesAndIsAConstant) {
-  Tensor w = requires_grad(ones(3));
+  Tensor w = requires_grad_(ones(3));
   auto refused = function([&] { w += 1; });
   expectError([&] { refused(); }, "a leaf that requires gradients is changed");
   expectSame(
@@ -391,7 +391,7 @@ TEST(GraphGrad, OfVariables) {
   {
     Graph::Scope scope(graph);
     Tensor x = graph.placeholder("x", {4});
-    Tensor w = requires_grad(graph.variable("w", initial));
+    Tensor w = requires_grad_(graph.variable("w", initial));
     Tensor loss = sum(square(w * x));
     Tensor gradient = grad(loss, w);
     backward(loss);

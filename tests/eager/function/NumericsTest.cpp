@@ -141,7 +141,7 @@ TEST_P(CheckedNumerics, PassInfinitiesIfOnlyNansAreWanted) {
 
 /// 0 / 0 in the gradient of the root of 0.
 TEST_P(CheckedNumerics, NameWhoseGradientItIs) {
-  Tensor x = requires_grad(tensor({4.0f, 0.0f}));
+  Tensor x = requires_grad_(tensor({4.0f, 0.0f}));
   int line = 0;
   std::string text = failure([&] {
     line = __LINE__ + 1;
@@ -172,7 +172,7 @@ TEST_P(CheckedNumerics, NameKernelsOfCompiledFunctions) {
 
 TEST_P(CheckedNumerics, NameWhoseCompiledGradientItIs) {
   auto f = function("roots", [](const Tensor &x) { return sqrt(x * x).sum(); });
-  Tensor x = requires_grad(zeros({3}));
+  Tensor x = requires_grad_(zeros({3}));
   std::string text = failure([&] {
     backward(f(x));
     grad_of(x).wait_to_read();

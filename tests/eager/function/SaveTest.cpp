@@ -92,7 +92,7 @@ TEST_F(Saved, WhatChangesIsAnInputAndAnOutput) {
 }
 
 TEST_F(Saved, StepsOfTrainingRunElsewhere) {
-  Tensor w = requires_grad(tensor({1.0f, 2.0f, 3.0f}));
+  Tensor w = requires_grad_(tensor({1.0f, 2.0f, 3.0f}));
   auto step = function([&](Tensor x) {
     zero_grad(w);
     backward(sum(square(w * x)));

@@ -21,7 +21,7 @@ std::vector<Tensor> gradientsOf(const Program &program,
     starts.push_back(input);
     if (!input.dtype().is_floating_point())
       continue;
-    leaves.push_back(requires_grad(input.clone()));
+    leaves.push_back(requires_grad_(input.clone()));
     // Programs change their inputs, which leaves do not allow.
     starts.back() = leaves.back().clone();
   }
