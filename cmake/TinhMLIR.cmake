@@ -64,7 +64,8 @@ function(tinh_add_precompiled_header name header)
 endfunction()
 tinh_add_precompiled_header(tinh_mlir_pch MlirPrecompiled.h)
 tinh_add_precompiled_header(tinh_tensor_pch TensorPrecompiled.h)
-add_dependencies(tinh_mlir_pch tinh_graph_headers)
+add_dependencies(tinh_mlir_pch tinh_graph_headers tinh_graph_facts)
+add_dependencies(tinh_tensor_pch tinh_graph_facts)
 
 # Lets a program or library on MLIR have that header, which wants code that is
 # compiled in the same way.

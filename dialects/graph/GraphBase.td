@@ -76,17 +76,19 @@ class Graph_Op<string mnemonic, list<Trait> traits = []>
   string fusionRole = ?;
   string costPerElement = ?;
   string precisionClass = ?;
+  string onnxName = "";
 }
 
-class Graph_Facts<string role, int cost, string precision> {
+class Graph_Facts<string role, int cost, string precision, string onnx = ""> {
   string fusionRole = role;
   string costPerElement = !cast<string>(cost);
   string precisionClass = precision;
+  string onnxName = onnx;
 }
 
 // Of an op with Graph_ElementwiseTrait.
-class Graph_ElementwiseFacts<int cost, string precision>
-    : Graph_Facts<"Elementwise", cost, precision>;
+class Graph_ElementwiseFacts<int cost, string precision, string onnx = "">
+    : Graph_Facts<"Elementwise", cost, precision, onnx>;
 
 // A pure op whose one result type follows from operands and attributes. Its
 // `inferReturnTypes` is also its verifier: it reports what is wrong at the

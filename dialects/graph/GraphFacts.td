@@ -17,7 +17,8 @@ include "llvm/TableGen/SearchableTable.td"
 def OpFactsTable : GenericTable {
   let FilterClass = "Graph_Op";
   let CppTypeName = "OpFacts";
-  let Fields = ["opName", "fusionRole", "costPerElement", "precisionClass"];
+  let Fields = ["opName", "fusionRole", "costPerElement", "precisionClass",
+                "onnxName"];
   string TypeOf_fusionRole = "code";
   string TypeOf_costPerElement = "code";
   string TypeOf_precisionClass = "code";

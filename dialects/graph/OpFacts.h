@@ -55,6 +55,10 @@ struct OpFacts {
   /// computed together with other ops.
   int costPerElement;
   PrecisionClass precisionClass;
+  /// Of the node in ONNX that computes the same of the same operands, without
+  /// attributes; of types that ONNX has not, the exporter writes others. ""
+  /// if there is none.
+  llvm::StringLiteral onnxName;
 };
 
 /// Of all ops of the dialect, by name.

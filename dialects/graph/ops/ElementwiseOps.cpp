@@ -14,11 +14,6 @@ using namespace tinh::graph;
 
 namespace {
 
-LogicalResult inferUnary(ValueRange operands, SmallVectorImpl<Type> &types) {
-  types.push_back(operands[0].getType());
-  return success();
-}
-
 /// The broadcast of `operands` with element type `element`, or a message.
 LogicalResult inferBroadcast(std::optional<Location> loc, StringRef op,
                              ValueRange operands, Type element,
@@ -89,77 +84,29 @@ LogicalResult BitcastOp::verify() {
   return success();
 }
 
-#define UNARY(OP)                                                              \
-  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>,   \
-                                     Adaptor adaptor,                          \
-                                     SmallVectorImpl<Type> &types) {           \
-    return inferUnary(adaptor.getOperands(), types);                           \
+#define UNARY_OP(NAME, ...)                                                    \
+  LogicalResult NAME##Op::inferReturnTypes(                                    \
+      MLIRContext *, std::optional<Location>, Adaptor adaptor,                 \
+      SmallVectorImpl<Type> &types) {                                          \
+    types.push_back(adaptor.getX().getType());                                 \
+    return success();                                                          \
   }
-UNARY(NegOp)
-UNARY(AbsOp)
-UNARY(SignOp)
-UNARY(NotOp)
-UNARY(ReluOp)
-UNARY(ExpOp)
-UNARY(LogOp)
-UNARY(SqrtOp)
-UNARY(RsqrtOp)
-UNARY(ReciprocalOp)
-UNARY(ErfOp)
-UNARY(TanhOp)
-UNARY(SigmoidOp)
-UNARY(SoftplusOp)
-UNARY(FloorOp)
-UNARY(CeilOp)
-UNARY(RoundOp)
-UNARY(SinOp)
-UNARY(CosOp)
-UNARY(TanOp)
-UNARY(AsinOp)
-UNARY(AcosOp)
-UNARY(AtanOp)
-UNARY(SinhOp)
-UNARY(CoshOp)
-UNARY(AsinhOp)
-UNARY(AcoshOp)
-UNARY(AtanhOp)
-UNARY(GeluOp)
-#undef UNARY
-
-#define FLOAT_TEST(OP)                                                         \
-  LogicalResult OP::inferReturnTypes(MLIRContext *context,                     \
-                                     std::optional<Location>, Adaptor adaptor, \
-                                     SmallVectorImpl<Type> &types) {           \
+#define UNARY_TEST(NAME, ...)                                                  \
+  LogicalResult NAME##Op::inferReturnTypes(                                    \
+      MLIRContext *context, std::optional<Location>, Adaptor adaptor,          \
+      SmallVectorImpl<Type> &types) {                                          \
     types.push_back(                                                           \
         withElement(adaptor.getX(), IntegerType::get(context, 1)));            \
     return success();                                                          \
   }
-FLOAT_TEST(IsNanOp)
-FLOAT_TEST(IsInfOp)
-#undef FLOAT_TEST
-
-#define BINARY(OP)                                                             \
-  LogicalResult OP::inferReturnTypes(                                          \
+#define BINARY_OP(NAME, ...)                                                   \
+  LogicalResult NAME##Op::inferReturnTypes(                                    \
       MLIRContext *, std::optional<Location> loc, Adaptor adaptor,             \
       SmallVectorImpl<Type> &types) {                                          \
     return inferBinary(loc, getOperationName(), adaptor.getA(),                \
                        adaptor.getB(), types);                                 \
   }
-BINARY(AddOp)
-BINARY(SubOp)
-BINARY(MulOp)
-BINARY(DivOp)
-BINARY(PowOp)
-BINARY(MaxOp)
-BINARY(MinOp)
-BINARY(ModOp)
-BINARY(FmodOp)
-BINARY(AndOp)
-BINARY(OrOp)
-BINARY(XorOp)
-BINARY(ShiftLeftOp)
-BINARY(ShiftRightOp)
-#undef BINARY
+#include "dialects/graph/ElementwiseOps.inc"
 
 LogicalResult CompareOp::inferReturnTypes(MLIRContext *context,
                                           std::optional<Location> loc,
