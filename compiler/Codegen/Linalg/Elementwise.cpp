@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // One linalg.generic for an op. A formula works on scalars of one type; floats
-// narrower than f32 are extended before it and rounded after it.
+// narrower than f32 are extended before it and rounded after it. That of an op
+// is its Graph_ScalarFunction (ElementwiseOps.td), which may name one that
+// stands here.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
@@ -29,9 +31,6 @@ using graph::ComparePredicate;
 // Formulas
 //===----------------------------------------------------------------------===//
 
-Value neg(Scalars &s, Value x) { return s.neg(x); }
-Value abs(Scalars &s, Value x) { return s.abs(x); }
-
 Value sign(Scalars &s, Value x) {
   Value zero = s.like(x, 0);
   Value positive = s.select(s.less(zero, x), s.like(x, 1), x);
@@ -52,10 +51,6 @@ Value relu(Scalars &s, Value x) {
   if (!isa<FloatType>(x.getType()))
     return s.max(x, zero);
   return s.select(s.less(x, zero), zero, x);
-}
-
-template <typename MathOp> Value math1(Scalars &s, Value x) {
-  return MathOp::create(s.b, x);
 }
 
 Value reciprocal(Scalars &s, Value x) { return s.div(s.like(x, 1), x); }
@@ -88,17 +83,6 @@ Value geluTanh(Scalars &s, Value x) {
   return s.mul(s.mul(s.like(x, 0.5), x), s.add(s.like(x, 1), tanh));
 }
 
-Value isNan(Scalars &s, Value x) { return s.isNan(x); }
-
-Value isInf(Scalars &s, Value x) {
-  return s.equal(s.abs(x), s.highest(x.getType()));
-}
-
-Value add(Scalars &s, Value x, Value y) { return s.add(x, y); }
-Value sub(Scalars &s, Value x, Value y) { return s.sub(x, y); }
-Value mul(Scalars &s, Value x, Value y) { return s.mul(x, y); }
-Value div(Scalars &s, Value x, Value y) { return s.div(x, y); }
-
 /// A bound that is known to be a number takes one instruction; x keeps its NaN.
 bool isBound(Value y) {
   FloatAttr bound;
@@ -111,8 +95,6 @@ Value min(Scalars &s, Value x, Value y) {
   return isBound(y) ? s.select(s.less(y, x), y, x) : s.min(x, y);
 }
 
-Value fmod(Scalars &s, Value x, Value y) { return s.rem(x, y); }
-
 /// The remainder with y's sign: that with x's, moved by y if the signs differ.
 Value mod(Scalars &s, Value x, Value y) {
   Value r = s.rem(x, y);
@@ -122,10 +104,6 @@ Value mod(Scalars &s, Value x, Value y) {
   Value differ = arith::XOrIOp::create(s.b, s.less(r, zero), s.less(y, zero));
   Value move = arith::AndIOp::create(s.b, differ, s.notEqual(r, zero));
   return s.select(move, s.add(r, y), r);
-}
-
-template <typename ArithOp> Value arith2(Scalars &s, Value x, Value y) {
-  return ArithOp::create(s.b, x, y);
 }
 
 /// Shifting all bits out leaves 0, or the sign of a signed number shifted to
@@ -277,76 +255,27 @@ FailureOr<Value> lowerWhere(graph::WhereOp op, Emitter &e,
   });
 }
 
-template <typename Op, Formula1 formula> void attach1(MLIRContext *context) {
-  attachLowering<Op, lowerUnary<Op, formula>>(context);
-}
-
-template <typename Op, Formula2 formula> void attach2(MLIRContext *context) {
-  attachLowering<Op, lowerBinary<Op, formula>>(context);
-}
-
-void attachUnary(MLIRContext *context) {
-  using namespace graph;
-  attach1<NegOp, neg>(context);
-  attach1<AbsOp, abs>(context);
-  attach1<SignOp, sign>(context);
-  attach1<NotOp, logicalNot>(context);
-  attach1<ReluOp, relu>(context);
-  attach1<ExpOp, math1<math::ExpOp>>(context);
-  attach1<LogOp, math1<math::LogOp>>(context);
-  attach1<SqrtOp, math1<math::SqrtOp>>(context);
-  attach1<RsqrtOp, math1<math::RsqrtOp>>(context);
-  attach1<ReciprocalOp, reciprocal>(context);
-  attach1<ErfOp, math1<math::ErfOp>>(context);
-  attach1<TanhOp, math1<math::TanhOp>>(context);
-  attach1<SigmoidOp, sigmoid>(context);
-  attach1<SoftplusOp, softplus>(context);
-  attach1<FloorOp, math1<math::FloorOp>>(context);
-  attach1<CeilOp, math1<math::CeilOp>>(context);
-  attach1<RoundOp, math1<math::RoundEvenOp>>(context);
-  attach1<SinOp, math1<math::SinOp>>(context);
-  attach1<CosOp, math1<math::CosOp>>(context);
-  attach1<TanOp, math1<math::TanOp>>(context);
-  attach1<AsinOp, math1<math::AsinOp>>(context);
-  attach1<AcosOp, math1<math::AcosOp>>(context);
-  attach1<AtanOp, math1<math::AtanOp>>(context);
-  attach1<SinhOp, math1<math::SinhOp>>(context);
-  attach1<CoshOp, math1<math::CoshOp>>(context);
-  attach1<AsinhOp, math1<math::AsinhOp>>(context);
-  attach1<AcoshOp, math1<math::AcoshOp>>(context);
-  attach1<AtanhOp, math1<math::AtanhOp>>(context);
-  attach1<IsNanOp, isNan>(context);
-  attach1<IsInfOp, isInf>(context);
-  attachLowering<GeluOp, lowerGelu>(context);
-  attachLowering<CastOp, lowerCast>(context);
-  attachLowering<BitcastOp, lowerBitcast>(context);
-}
-
-void attachBinary(MLIRContext *context) {
-  using namespace graph;
-  attach2<AddOp, add>(context);
-  attach2<SubOp, sub>(context);
-  attach2<MulOp, mul>(context);
-  attach2<DivOp, div>(context);
-  attach2<PowOp, pow>(context);
-  attach2<MaxOp, max>(context);
-  attach2<MinOp, min>(context);
-  attach2<ModOp, mod>(context);
-  attach2<FmodOp, fmod>(context);
-  attach2<AndOp, arith2<arith::AndIOp>>(context);
-  attach2<OrOp, arith2<arith::OrIOp>>(context);
-  attach2<XorOp, arith2<arith::XOrIOp>>(context);
-  attach2<ShiftLeftOp, shiftLeft>(context);
-  attach2<ShiftRightOp, shiftRight>(context);
-  attachLowering<CompareOp, lowerCompare>(context);
-  attachLowering<WhereOp, lowerWhere>(context);
-}
-
 } // namespace
 
 void attachElementwiseLowerings(MLIRContext *context) {
-  attachUnary(context);
-  attachBinary(context);
+#define UNARY_SCALAR(NAME, ...)                                                \
+  attachLowering<                                                              \
+      graph::NAME##Op,                                                         \
+      lowerUnary<graph::NAME##Op, [](Scalars &s, Value x) -> Value {           \
+        return __VA_ARGS__;                                                    \
+      }>>(context);
+#define BINARY_SCALAR(NAME, ...)                                               \
+  attachLowering<                                                              \
+      graph::NAME##Op,                                                         \
+      lowerBinary<graph::NAME##Op, [](Scalars &s, Value a, Value b) -> Value { \
+        return __VA_ARGS__;                                                    \
+      }>>(context);
+#include "dialects/graph/ElementwiseOps.inc"
+  attachLowering<graph::GeluOp, lowerGelu>(context);
+  attachLowering<graph::CastOp, lowerCast>(context);
+  attachLowering<graph::BitcastOp, lowerBitcast>(context);
+  attachLowering<graph::CompareOp, lowerCompare>(context);
+  attachLowering<graph::WhereOp, lowerWhere>(context);
 }
 
 } // namespace tinh::codegen
