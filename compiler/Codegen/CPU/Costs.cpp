@@ -57,16 +57,24 @@ static double functionInstructions(Operation &op) {
       .Default([](Operation *) { return 40; });
 }
 
+/// Of the dialect math, what is no call of a function.
+static bool isInstruction(Operation &op) {
+  return !isa_and_present<math::MathDialect>(op.getDialect()) ||
+         !isa<arith::ArithFastMathInterface>(op) ||
+         isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp,
+             math::FmaOp, math::IsFiniteOp, math::IsInfOp, math::IsNaNOp,
+             math::RoundEvenOp, math::RoundOp, math::RsqrtOp, math::SqrtOp,
+             math::TruncOp>(op);
+}
+
 /// Vector instructions that an operation of a body becomes, about.
 static double instructions(Operation &op) {
   // Where a loop is follows from its counter, not for each lane.
   if (op.getNumResults() == 1 && op.getResult(0).getType().isIndex())
     return 0;
+  if (!isInstruction(op))
+    return functionInstructions(op);
   return llvm::TypeSwitch<Operation *, double>(&op)
-      .Case<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::LogOp, math::Log2Op,
-            math::Log10Op, math::Log1pOp, math::TanhOp, math::ErfOp,
-            math::ErfcOp, math::SinOp, math::CosOp, math::TanOp, math::PowFOp>(
-          [](Operation *function) { return functionInstructions(*function); })
       .Case<arith::DivFOp, math::SqrtOp, math::RsqrtOp>([](auto) { return 8; })
       // With what keeps NaN.
       .Case<arith::MaximumFOp, arith::MinimumFOp>([](auto) { return 3; })
