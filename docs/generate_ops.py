@@ -7,8 +7,8 @@
     generate_ops.py TBLGEN INCLUDE_DIR ROOT [--check]
 
 For each folder X of dialects/ that has an XOps.td, llvm-tblgen says what it
-defines. The ops of ONNX are read from the tables of their importers. With
---check nothing is written, and the exit status is 1 if a document is not what
+defines. The ops of ONNX are read from the tables of their importers, and those that are
+one of the graph dialect from its definitions. With --check nothing is written, and the exit status is 1 if a document is not what
 would have been.
 """
 
@@ -30,7 +30,8 @@ out, `…` what may be there any number of times.
 ONNX_HEADER = """\
 # ONNX ops
 
-Generated from the tables in `compiler/Import/onnx/ops/` and `strings/` beside it by
+Generated from the tables in `compiler/Import/onnx/ops/` and `strings/` beside it, and
+the names that element-wise ops have in `dialects/graph/ops/`, by
 `docs/generate_ops.py`. Each op is imported from the operator set that is named
 on, up to 28. What an op needs to fix
 a shape, such as the shape of a Reshape, must be computable from constants or from
@@ -285,13 +286,18 @@ def document(tblgen, include, root):
                 yield from family.details(prefix)
 
 
-def onnx_document(root):
+def onnx_document(tblgen, include, root):
     yield ONNX_HEADER
+    records = Records(tblgen, include, root, main_file(root / "dialects/graph"))
+    own = [(op["onnxName"], "1") for op in records.instances("Graph_Op")]
     yield "| family | ops |\n|---|---|"
     folders = [root / "compiler/Import/onnx" / name for name in ("ops", "strings")]
     for path in sorted(path for folder in folders for path in folder.rglob("*.cpp")):
         entry = r'\{"([\w.]+)",\s+(\d+),\s+\d+,\s+-?\d+,\s'
-        entries = re.findall(entry, path.read_text())
+        text = path.read_text()
+        entries = re.findall(entry, text)
+        if "#define UNARY_ONNX" in text:
+            entries = sorted(entries + [named for named in own if named[0]])
         ops = ", ".join(f"{name} ({since})" for name, since in entries)
         if ops:
             yield f"| {title_of(path)} | {ops} |"
@@ -303,7 +309,7 @@ def main():
     tblgen, include, root = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     documents = {
         "ops.md": document(tblgen, include, root),
-        "onnx-ops.md": onnx_document(root),
+        "onnx-ops.md": onnx_document(tblgen, include, root),
     }
     for name, lines in documents.items():
         text = "\n".join(lines).rstrip() + "\n"

@@ -8,6 +8,7 @@
 #include "compiler/Export/onnx/NodeWriter.h"
 
 #include "compiler/Import/onnx/Tensors.h"
+#include "dialects/graph/OpFacts.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -60,16 +61,23 @@ Type arithmeticType(Type element) {
 
 const OpEntry *findWriter(StringRef op) {
   static const auto writers = [] {
-    llvm::StringMap<const OpEntry *> all;
+    llvm::StringMap<OpEntry> all;
+    for (const graph::OpFacts &facts : graph::allFacts())
+      if (!facts.onnxName.empty())
+        all[("graph." + facts.name).str()] = {facts.name, same, facts.onnxName};
     for (ArrayRef<OpEntry> family :
          {contractionWriters(), elementwiseWriters(), movementWriters(),
           normalizationWriters(), poolingWriters(), quantizationWriters(),
           reductionWriters()})
-      for (const OpEntry &entry : family)
-        all[entry.name] = &entry;
+      for (const OpEntry &entry : family) {
+        StringRef ofOp = all.lookup(entry.name).onnx;
+        all[entry.name] = {entry.name, entry.write,
+                           entry.onnx.empty() ? ofOp : entry.onnx};
+      }
     return all;
   }();
-  return writers.lookup(op);
+  auto found = writers.find(op);
+  return found == writers.end() ? nullptr : &found->second;
 }
 
 //===----------------------------------------------------------------------===//

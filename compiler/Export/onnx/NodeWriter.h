@@ -159,9 +159,13 @@ using WriteFunction = Tensor (*)(NodeWriter &);
 struct OpEntry {
   llvm::StringRef name;
   WriteFunction write;
-  /// For writers of several ops.
+  /// For writers of several ops; "" for the name that the op itself says.
   llvm::StringRef onnx = "";
 };
+
+/// The node that the entry names, on the op's operands: what writes all ops
+/// that say what ONNX calls them, and have no entry.
+Tensor same(NodeWriter &w);
 
 /// An entry for a writer that takes its op by its class.
 template <auto write, typename OpTy> Tensor callWriter(NodeWriter &w) {

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/onnx/InputSizes.h"
 
+#include "compiler/Import/onnx/OpTable.h"
+
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -30,37 +32,41 @@ Value tensorInput(NodeBuilder &b, int i) {
 /// Whether an op is built for such inputs, whatever dimension it is. Others are
 /// built of extents, which are the largest that there may be.
 bool takesSizes(StringRef domain, StringRef name) {
-  // Element-wise, or with rules of graph ops for all that they become.
+  // With rules of graph ops for all that they become.
   static constexpr StringLiteral kOps =
-      "Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh "
-      "AveragePool BatchNormalization BitCast BitShift BitwiseAnd "
-      "BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip "
-      "Compress Concat ConcatFromSequence ConstantOfShape Conv ConvTranspose "
-      "Cos Cosh CumSum DequantizeLinear Div Elu Equal Erf Exp Expand Flatten "
-      "Floor "
-      "Gather GatherElements GatherND Gelu Gemm GlobalAveragePool "
-      "GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish Identity "
-      "IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual Log MatMul "
-      "Max Mean Min Mish Mod Mul Neg NonMaxSuppression NonZero Not OneHot "
-      "Optional OptionalGetElement OptionalHasElement Or PRelu Pad Pow "
-      "QuantizeLinear Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum "
-      "ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
-      "ReduceSumSquare RegexFullMatch Relu Reshape Round Scatter "
-      "ScatterElements ScatterND Selu SequenceAt SequenceConstruct "
-      "SequenceErase SequenceInsert SequenceLength Shape Shrink Sigmoid Sign "
-      "Sin Sinh Size Slice Softplus Softsign Sqrt Squeeze StringConcat "
-      "StringNormalizer StringSplit Sub Sum Swish Tan Tanh "
-      "ThresholdedRelu TopK Transpose Unsqueeze Where Xor";
-  static const llvm::StringSet<> ops = split(kOps);
+      "ArgMax ArgMin AveragePool BatchNormalization Compress Concat "
+      "ConcatFromSequence ConstantOfShape Conv ConvTranspose CumSum "
+      "DequantizeLinear Expand Flatten Gather GatherElements GatherND Gemm "
+      "GlobalAveragePool GlobalMaxPool Identity LayerNormalization MatMul "
+      "NonMaxSuppression NonZero OneHot Optional OptionalGetElement "
+      "OptionalHasElement Pad QuantizeLinear Range ReduceL1 ReduceL2 "
+      "ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
+      "ReduceProd ReduceSum ReduceSumSquare RegexFullMatch Reshape Scatter "
+      "ScatterElements ScatterND SequenceAt SequenceConstruct SequenceErase "
+      "SequenceInsert SequenceLength Shape Size Slice Squeeze StringConcat "
+      "StringNormalizer StringSplit TopK Transpose Unsqueeze";
+  static const llvm::StringSet<> ops = [] {
+    llvm::StringSet<> set = split(kOps);
+    for (ArrayRef<OpEntry> family : {activationOps(), elementwiseOps()})
+      for (const OpEntry &entry : family)
+        set.insert(entry.name);
+    set.erase("Dropout"); // Its mask is of extents, see below.
+    return set;
+  }();
   return domain.empty() && ops.contains(name);
 }
 
 /// Whether an op repeats the elements of dimensions of one.
 bool broadcasts(StringRef domain, StringRef name) {
-  static const llvm::StringSet<> ops = split(
-      "Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater "
-      "GreaterOrEqual Less LessOrEqual Max Mean Min Mod Mul Or PRelu Pow "
-      "StringConcat Sub Sum Where Xor");
+  static const llvm::StringSet<> ops = [] {
+    llvm::StringSet<> set = split(
+        "BitShift BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterOrEqual "
+        "Less LessOrEqual Max Mean Min Mod PRelu Pow StringConcat Sum SwiGLU "
+        "Where");
+#define BINARY_ONNX(NAME, STRING) set.insert(STRING);
+#include "dialects/graph/ElementwiseOps.inc"
+    return set;
+  }();
   return domain.empty() && ops.contains(name);
 }
 

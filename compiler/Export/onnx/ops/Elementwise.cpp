@@ -13,10 +13,9 @@ using namespace mlir;
 
 namespace tinh::onnx {
 
-namespace {
-
-/// The node that the table names, on the op's operands.
 Tensor same(NodeWriter &w) { return w.node(w.onnx, w.operands(), w.type()); }
+
+namespace {
 
 /// The same for numbers only.
 Tensor arithmetic(NodeWriter &w) {
@@ -220,49 +219,26 @@ Tensor compare(NodeWriter &w, graph::CompareOp op) {
 
 ArrayRef<OpEntry> elementwiseWriters() {
   static const OpEntry entries[] = {
-      {"graph.abs", abs, "Abs"},
-      {"graph.acos", same, "Acos"},
-      {"graph.acosh", same, "Acosh"},
-      {"graph.add", arithmetic, "Add"},
-      {"graph.and", logic, "And"},
-      {"graph.asin", same, "Asin"},
-      {"graph.asinh", same, "Asinh"},
-      {"graph.atan", same, "Atan"},
-      {"graph.atanh", same, "Atanh"},
-      {"graph.ceil", same, "Ceil"},
-      {"graph.cos", same, "Cos"},
-      {"graph.cosh", same, "Cosh"},
-      {"graph.div", arithmetic, "Div"},
-      {"graph.erf", same, "Erf"},
-      {"graph.exp", same, "Exp"},
-      {"graph.floor", same, "Floor"},
+      {"graph.abs", abs},
+      {"graph.add", arithmetic},
+      {"graph.and", logic},
+      {"graph.div", arithmetic},
       {"graph.fmod", fmod},
       {"graph.isinf", same, "IsInf"},
-      {"graph.isnan", same, "IsNaN"},
-      {"graph.log", same, "Log"},
       {"graph.mod", mod},
-      {"graph.mul", arithmetic, "Mul"},
-      {"graph.neg", neg, "Neg"},
-      {"graph.not", logic, "Not"},
-      {"graph.or", logic, "Or"},
+      {"graph.mul", arithmetic},
+      {"graph.neg", neg},
+      {"graph.not", logic},
+      {"graph.or", logic},
       {"graph.pow", power, "Pow"},
-      {"graph.reciprocal", same, "Reciprocal"},
-      {"graph.relu", relu, "Relu"},
-      {"graph.round", same, "Round"},
+      {"graph.relu", relu},
       {"graph.rsqrt", rsqrt},
       {"graph.shift_left", shiftLeft},
       {"graph.shift_right", shiftRight},
-      {"graph.sigmoid", same, "Sigmoid"},
-      {"graph.sign", abs, "Sign"},
-      {"graph.sin", same, "Sin"},
-      {"graph.sinh", same, "Sinh"},
-      {"graph.softplus", same, "Softplus"},
-      {"graph.sqrt", same, "Sqrt"},
-      {"graph.sub", arithmetic, "Sub"},
-      {"graph.tan", same, "Tan"},
-      {"graph.tanh", same, "Tanh"},
+      {"graph.sign", abs},
+      {"graph.sub", arithmetic},
       {"graph.where", same, "Where"},
-      {"graph.xor", logic, "Xor"},
+      {"graph.xor", logic},
       entry<graph::BitcastOp, bitcast>(),
       entry<graph::CastOp, castTo>(),
       entry<graph::CompareOp, compare>(),

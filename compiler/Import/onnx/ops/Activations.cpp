@@ -15,10 +15,6 @@ namespace {
 
 using Predicate = graph::ComparePredicate;
 
-template <typename OpTy> Results activation(NodeBuilder &b) {
-  return {b.create<OpTy>({b.input(0)})};
-}
-
 /// x where x is positive (or NaN), else `negative`.
 Value positiveOr(NodeBuilder &b, Value x, Value negative) {
   Value isNegative = b.compare(Predicate::Less, x, b.scalarLike(x, 0));
@@ -146,11 +142,8 @@ ArrayRef<OpEntry> activationOps() {
       {"LeakyRelu", 1, 1, 1, leakyRelu},
       {"Mish", 18, 1, 1, mish},
       {"PRelu", 1, 2, 2, pRelu},
-      {"Relu", 1, 1, 1, activation<graph::ReluOp>},
       {"Selu", 1, 1, 1, selu},
       {"Shrink", 9, 1, 1, shrink},
-      {"Sigmoid", 1, 1, 1, activation<graph::SigmoidOp>},
-      {"Softplus", 1, 1, 1, activation<graph::SoftplusOp>},
       {"Softsign", 1, 1, 1, softsign},
       {"SwiGLU", 28, 2, 2, swiglu},
       {"Swish", 24, 1, 1, swish},
