@@ -59,62 +59,17 @@ struct Input {
 /// if nothing else is said. All operands have one dtype, but for the condition
 /// of Where and the result of a comparison or test, which are bool.
 enum class ElementwiseOp : uint8_t {
-  // One operand.
-  Neg,
-  Abs,
-  Sign,
-  Not,
-  Relu,
-  Exp,
-  Log,
-  Sqrt,
-  Rsqrt,
-  Reciprocal,
-  Erf,
-  Tanh,
-  Sigmoid,
-  Softplus,
-  Floor,
-  Ceil,
-  Round,
-  Sin,
-  Cos,
-  Tan,
-  Asin,
-  Acos,
-  Atan,
-  Sinh,
-  Cosh,
-  Asinh,
-  Acosh,
-  Atanh,
-  Gelu,
+// One operand.
+#define UNARY_OP(NAME, ...) NAME,
+#define UNARY_TEST(NAME, ...) NAME,
+#include "dialects/graph/ElementwiseOps.inc"
   GeluTanh,
   Silu, ///< x · sigmoid(x)
-  IsNan,
-  IsInf,
-  // Two operands. Quotients and remainders of integers by zero are 0, and the
-  // lowest number by -1 wraps: neither traps.
-  Add,
-  Sub,
-  Mul,
-  Div,
-  Pow,
-  Max,
-  Min,
-  Mod,
-  Fmod,
-  And,
-  Or,
-  Xor,
-  ShiftLeft,
-  ShiftRight,
-  Equal,
-  NotEqual,
-  Less,
-  LessEqual,
-  Greater,
-  GreaterEqual,
+// Two operands. Quotients and remainders of integers by zero are 0, and the
+// lowest number by -1 wraps: neither traps.
+#define BINARY_OP(NAME, ...) NAME,
+#define COMPARISON(NAME, ...) NAME,
+#include "dialects/graph/ElementwiseOps.inc"
   LeakyRelu, ///< a > 0 ? a : a · b
   Elu,       ///< a > 0 ? a : b · (e^a - 1)
   // Three operands.

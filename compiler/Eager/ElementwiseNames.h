@@ -18,18 +18,14 @@ namespace tinh::eager {
 /// comparisons, the predicates'. What is a formula of several ops has a name of
 /// its own.
 inline constexpr const char *kElementwiseNames[] = {
-    "neg",        "abs",         "sign",          "not",        "relu",
-    "exp",        "log",         "sqrt",          "rsqrt",      "reciprocal",
-    "erf",        "tanh",        "sigmoid",       "softplus",   "floor",
-    "ceil",       "round",       "sin",           "cos",        "tan",
-    "asin",       "acos",        "atan",          "sinh",       "cosh",
-    "asinh",      "acosh",       "atanh",         "gelu",       "gelu_tanh",
-    "silu",       "isnan",       "isinf",         "add",        "sub",
-    "mul",        "div",         "pow",           "max",        "min",
-    "mod",        "fmod",        "and",           "or",         "xor",
-    "shift_left", "shift_right", "equal",         "not_equal",  "less",
-    "less_equal", "greater",     "greater_equal", "leaky_relu", "elu",
-    "where",      "clamp",       "mul_add"};
+#define UNARY_OP(NAME, MNEMONIC, ...) #MNEMONIC,
+#define UNARY_TEST(NAME, MNEMONIC) #MNEMONIC,
+#include "dialects/graph/ElementwiseOps.inc"
+    "gelu_tanh",  "silu",
+#define BINARY_OP(NAME, MNEMONIC, ...) #MNEMONIC,
+#define COMPARISON(NAME, MNEMONIC) #MNEMONIC,
+#include "dialects/graph/ElementwiseOps.inc"
+    "leaky_relu", "elu",  "where", "clamp", "mul_add"};
 static_assert(std::size(kElementwiseNames) ==
               static_cast<size_t>(ElementwiseOp::MulAdd) + 1);
 

@@ -309,7 +309,7 @@ TEST_F(State, WhatCannotBeWrittenLeavesNothing) {
 TEST_F(State, CallbacksMayNotTouchIt) {
   tinh::Context context = open(2);
   float loss = 0;
-  tinh::Event begin;
+  tinh::Promise begin;
   tinh::Future run = context.submit({tinh::buffer(x), tinh::buffer(y)},
                                     {tinh::buffer(&loss, 1)}, {begin});
   std::atomic<bool> called{false};

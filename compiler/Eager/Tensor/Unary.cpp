@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Most are one primitive; integers become floating-point where they must.
+// Most are one primitive, whose function is made of what the op says of its
+// dtype (eagerDType in ElementwiseOps.td); integers become floating-point where
+// they must.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Tensor/Device.h"
@@ -19,28 +21,54 @@ using namespace tinh;
 using namespace tinh::eager;
 
 //===----------------------------------------------------------------------===//
-// Of integers too
+// One operation, by its dtype
 //===----------------------------------------------------------------------===//
 
-static Tensor arithmeticUnary(ElementwiseOp op, const Operand &x,
+/// Of integers, too.
+static Tensor unaryArithmetic(ElementwiseOp op, const Operand &x,
                               const Call &call) {
   BinaryOp how = arithmetic(op, commonDType(call, x), call);
   const Operand operands[] = {x};
   return elementwise(how.op, operands, how.dtype, how.dtype, call);
 }
 
-Tensor tinh::neg(Operand x) {
-  return arithmeticUnary(ElementwiseOp::Neg, x, {"neg", x.at});
+/// Integers are rounded already.
+static Tensor unaryRounded(ElementwiseOp op, const Operand &x,
+                           const Call &call) {
+  tinh_dtype_t dtype = commonDType(call, x);
+  if (categoryOf(dtype) == 2)
+    return elementwise(op, {x}, dtype, call);
+  Tensor tensor = toTensor(x, call);
+  return copied(use(tensor, call), dtype, call);
 }
-Tensor tinh::abs(Operand x) {
-  return arithmeticUnary(ElementwiseOp::Abs, x, {"abs", x.at});
+
+static Tensor unaryFloating(ElementwiseOp op, const Operand &x,
+                            const Call &call) {
+  tinh_dtype_t dtype = floatingDType(commonDType(call, x));
+  const Operand operands[] = {x};
+  return elementwise(op, operands, dtype, dtype, call);
 }
-Tensor tinh::sign(Operand x) {
-  return arithmeticUnary(ElementwiseOp::Sign, x, {"sign", x.at});
+
+static Tensor unaryTest(ElementwiseOp op, const Operand &x, const Call &call) {
+  tinh_dtype_t dtype = commonDType(call, x);
+  const Operand operands[] = {x};
+  if (categoryOf(dtype) == 2)
+    return elementwise(op, operands, dtype, TINH_DTYPE_BOOL, call);
+  Tensor tensor = toTensor(x, call);
+  LikeScope scope(use(tensor, call));
+  return filled(use(tensor, call).sizes, {TINH_DTYPE_BOOL, {}}, call);
 }
-Tensor tinh::relu(Operand x) {
-  return arithmeticUnary(ElementwiseOp::Relu, x, {"relu", x.at});
-}
+
+#define UNARY_FUNCTION(NAME, MNEMONIC, DTYPE)                                  \
+  Tensor tinh::MNEMONIC(Operand x) {                                           \
+    return unary##DTYPE(ElementwiseOp::NAME, x, {#MNEMONIC, x.at});            \
+  }
+#include "dialects/graph/ElementwiseOps.inc"
+
+//===----------------------------------------------------------------------===//
+// One operation
+//===----------------------------------------------------------------------===//
+
 Tensor tinh::square(Operand x) {
   Call call{"square", x.at};
   BinaryOp how = arithmetic(ElementwiseOp::Mul, commonDType(call, x), call);
@@ -53,49 +81,15 @@ Tensor tinh::clamp(Operand x, Operand low, Operand high) {
   return elementwise(how.op, {x, low, high}, how.dtype, call);
 }
 
-/// Integers are rounded already.
-static Tensor rounded(ElementwiseOp op, const Operand &x, const Call &call) {
-  tinh_dtype_t dtype = commonDType(call, x);
-  if (categoryOf(dtype) == 2)
-    return elementwise(op, {x}, dtype, call);
-  Tensor tensor = toTensor(x, call);
-  return copied(use(tensor, call), dtype, call);
-}
-
-Tensor tinh::round(Operand x) {
-  return rounded(ElementwiseOp::Round, x, {"round", x.at});
-}
-Tensor tinh::floor(Operand x) {
-  return rounded(ElementwiseOp::Floor, x, {"floor", x.at});
-}
-Tensor tinh::ceil(Operand x) {
-  return rounded(ElementwiseOp::Ceil, x, {"ceil", x.at});
-}
 Tensor tinh::trunc(Operand x) {
   Call call{"trunc", x.at};
   if (categoryOf(commonDType(call, x)) != 2)
-    return rounded(ElementwiseOp::Floor, x, call);
+    return unaryRounded(ElementwiseOp::Floor, x, call);
   Tensor isNegative = lt(x, 0), up = ceil(x), down = floor(x);
   return where(sameCall(isNegative, call), sameCall(up, call),
                sameCall(down, call));
 }
 
-static Tensor test(ElementwiseOp op, const Operand &x, const Call &call) {
-  tinh_dtype_t dtype = commonDType(call, x);
-  const Operand operands[] = {x};
-  if (categoryOf(dtype) == 2)
-    return elementwise(op, operands, dtype, TINH_DTYPE_BOOL, call);
-  Tensor tensor = toTensor(x, call);
-  LikeScope scope(use(tensor, call));
-  return filled(use(tensor, call).sizes, {TINH_DTYPE_BOOL, {}}, call);
-}
-
-Tensor tinh::isnan(Operand x) {
-  return test(ElementwiseOp::IsNan, x, {"isnan", x.at});
-}
-Tensor tinh::isinf(Operand x) {
-  return test(ElementwiseOp::IsInf, x, {"isinf", x.at});
-}
 Tensor tinh::isfinite(Operand x) {
   Call call{"isfinite", x.at};
   Tensor nan = isnan(x), inf = isinf(x);
@@ -103,83 +97,13 @@ Tensor tinh::isfinite(Operand x) {
   return logical_not(sameCall(either, call));
 }
 
-//===----------------------------------------------------------------------===//
-// Of floating-point numbers
-//===----------------------------------------------------------------------===//
-
-static Tensor floating(ElementwiseOp op, const Operand &x, const Call &call) {
-  tinh_dtype_t dtype = floatingDType(commonDType(call, x));
-  const Operand operands[] = {x};
-  return elementwise(op, operands, dtype, dtype, call);
-}
-
-Tensor tinh::exp(Operand x) {
-  return floating(ElementwiseOp::Exp, x, {"exp", x.at});
-}
-Tensor tinh::log(Operand x) {
-  return floating(ElementwiseOp::Log, x, {"log", x.at});
-}
-Tensor tinh::sqrt(Operand x) {
-  return floating(ElementwiseOp::Sqrt, x, {"sqrt", x.at});
-}
-Tensor tinh::rsqrt(Operand x) {
-  return floating(ElementwiseOp::Rsqrt, x, {"rsqrt", x.at});
-}
-Tensor tinh::reciprocal(Operand x) {
-  return floating(ElementwiseOp::Reciprocal, x, {"reciprocal", x.at});
-}
-Tensor tinh::erf(Operand x) {
-  return floating(ElementwiseOp::Erf, x, {"erf", x.at});
-}
-Tensor tinh::sin(Operand x) {
-  return floating(ElementwiseOp::Sin, x, {"sin", x.at});
-}
-Tensor tinh::cos(Operand x) {
-  return floating(ElementwiseOp::Cos, x, {"cos", x.at});
-}
-Tensor tinh::tan(Operand x) {
-  return floating(ElementwiseOp::Tan, x, {"tan", x.at});
-}
-Tensor tinh::asin(Operand x) {
-  return floating(ElementwiseOp::Asin, x, {"asin", x.at});
-}
-Tensor tinh::acos(Operand x) {
-  return floating(ElementwiseOp::Acos, x, {"acos", x.at});
-}
-Tensor tinh::atan(Operand x) {
-  return floating(ElementwiseOp::Atan, x, {"atan", x.at});
-}
-Tensor tinh::sinh(Operand x) {
-  return floating(ElementwiseOp::Sinh, x, {"sinh", x.at});
-}
-Tensor tinh::cosh(Operand x) {
-  return floating(ElementwiseOp::Cosh, x, {"cosh", x.at});
-}
-Tensor tinh::tanh(Operand x) {
-  return floating(ElementwiseOp::Tanh, x, {"tanh", x.at});
-}
-Tensor tinh::asinh(Operand x) {
-  return floating(ElementwiseOp::Asinh, x, {"asinh", x.at});
-}
-Tensor tinh::acosh(Operand x) {
-  return floating(ElementwiseOp::Acosh, x, {"acosh", x.at});
-}
-Tensor tinh::atanh(Operand x) {
-  return floating(ElementwiseOp::Atanh, x, {"atanh", x.at});
-}
-Tensor tinh::sigmoid(Operand x) {
-  return floating(ElementwiseOp::Sigmoid, x, {"sigmoid", x.at});
-}
-Tensor tinh::softplus(Operand x) {
-  return floating(ElementwiseOp::Softplus, x, {"softplus", x.at});
-}
 Tensor tinh::silu(Operand x) {
-  return floating(ElementwiseOp::Silu, x, {"silu", x.at});
+  return unaryFloating(ElementwiseOp::Silu, x, {"silu", x.at});
 }
 Tensor tinh::gelu(Operand x, bool tanh_approximation) {
-  return floating(tanh_approximation ? ElementwiseOp::GeluTanh
-                                     : ElementwiseOp::Gelu,
-                  x, {"gelu", x.at});
+  return unaryFloating(tanh_approximation ? ElementwiseOp::GeluTanh
+                                          : ElementwiseOp::Gelu,
+                       x, {"gelu", x.at});
 }
 Tensor tinh::leaky_relu(Operand x, double slope) {
   Call call{"leaky_relu", x.at};
