@@ -24,20 +24,16 @@ void bind_elementwise(Operations &ops) {
   ops.binary<&bitwise_xor>("bitwise_xor").unary<&bitwise_not>("bitwise_not");
   ops.binary<&bitwise_left_shift>("bitwise_left_shift");
   ops.binary<&bitwise_right_shift>("bitwise_right_shift");
-  ops.unary<&isnan>("isnan").unary<&isinf>("isinf").unary<&isfinite>(
-      "isfinite");
-  ops.unary<&neg>("neg").unary<&abs>("abs").unary<&sign>("sign");
-  ops.unary<&square>("square").unary<&relu>("relu").unary<&round>("round");
-  ops.unary<&floor>("floor").unary<&ceil>("ceil").unary<&trunc>("trunc");
-  ops.unary<&exp>("exp").unary<&exp2>("exp2").unary<&expm1>("expm1");
-  ops.unary<&log>("log").unary<&log2>("log2").unary<&log10>("log10");
-  ops.unary<&log1p>("log1p").unary<&sqrt>("sqrt").unary<&rsqrt>("rsqrt");
-  ops.unary<&reciprocal>("reciprocal").unary<&erf>("erf");
-  ops.unary<&sin>("sin").unary<&cos>("cos").unary<&tan>("tan");
-  ops.unary<&asin>("asin").unary<&acos>("acos").unary<&atan>("atan");
-  ops.unary<&sinh>("sinh").unary<&cosh>("cosh").unary<&tanh>("tanh");
-  ops.unary<&asinh>("asinh").unary<&acosh>("acosh").unary<&atanh>("atanh");
-  ops.unary<&sigmoid>("sigmoid").unary<&softplus>("softplus");
+  // Those that are an op of the graph dialect; tinh.aten has them, too.
+  nb::list names;
+#define UNARY_FUNCTION(NAME, MNEMONIC, DTYPE)                                  \
+  ops.unary<&MNEMONIC>(#MNEMONIC);                                             \
+  names.append(#MNEMONIC);
+#include "dialects/graph/ElementwiseOps.inc"
+  ops.function().attr("_unary_functions") = names;
+  ops.unary<&isfinite>("isfinite").unary<&square>("square");
+  ops.unary<&trunc>("trunc").unary<&exp2>("exp2").unary<&expm1>("expm1");
+  ops.unary<&log2>("log2").unary<&log10>("log10").unary<&log1p>("log1p");
   ops.unary<&silu>("silu");
   ops.def(
       "gelu",

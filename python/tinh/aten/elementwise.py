@@ -5,39 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._tinh import _unary_functions
 from .builder import Builder, Value, promote
 from .graph import Dtype
 from .table import TABLE, Unsupported, aten
-
-# ATen ops that are an op of the graph dialect on floats.
-_UNARY = {
-    "abs": "abs",
-    "acos": "acos",
-    "acosh": "acosh",
-    "asin": "asin",
-    "asinh": "asinh",
-    "atan": "atan",
-    "atanh": "atanh",
-    "ceil": "ceil",
-    "cos": "cos",
-    "cosh": "cosh",
-    "erf": "erf",
-    "exp": "exp",
-    "floor": "floor",
-    "log": "log",
-    "neg": "neg",
-    "reciprocal": "reciprocal",
-    "relu": "relu",
-    "round": "round",
-    "rsqrt": "rsqrt",
-    "sigmoid": "sigmoid",
-    "sign": "sign",
-    "sin": "sin",
-    "sinh": "sinh",
-    "sqrt": "sqrt",
-    "tan": "tan",
-    "tanh": "tanh",
-}
 
 
 def _unary(op: str) -> Any:
@@ -47,9 +18,6 @@ def _unary(op: str) -> Any:
 
     return write
 
-
-for _name, _op in _UNARY.items():
-    TABLE[f"{_name}.default"] = _unary(_op)
 
 _COMPARISONS = {
     "eq": "equal",
@@ -446,3 +414,8 @@ def addcmul(b: Builder, x: Value, a: Value, c: Value, value: float = 1) -> Value
 @aten("addcdiv.default")
 def addcdiv(b: Builder, x: Value, a: Value, c: Value, value: float = 1) -> Value:
     return b.add(x, _scaled(b, b.div(a, c), value))
+
+
+# All that are an op of the graph dialect on floats, but for those above.
+for _name in _unary_functions:
+    TABLE.setdefault(f"{_name}.default", _unary(_name))
