@@ -36,7 +36,10 @@ private:
   void findProducers();
   void findDependencies();
   void arrange(std::vector<unsigned> &order);
-  void reportCycle();
+  void findCycles();
+  unsigned awaitedBy(unsigned node, unsigned &tried) const;
+  void release(ArrayRef<unsigned> cycle);
+  void reportCycle(ArrayRef<unsigned> cycle);
 
   ArrayRef<SortNode> nodes;
   function_ref<bool(StringRef)> available;
@@ -101,36 +104,71 @@ void Sorter::arrange(std::vector<unsigned> &order) {
         ready.push(user);
   }
   if (order.size() < nodes.size())
-    reportCycle();
+    findCycles();
 }
 
-/// Names the nodes of one cycle. From a node that still waits one can always
-/// step to a node that it waits for; a node seen twice closes the cycle.
-void Sorter::reportCycle() {
-  unsigned at = static_cast<unsigned>(
-      llvm::find_if(waitsFor, [](unsigned n) { return n > 0; }) -
-      waitsFor.begin());
-  std::vector<unsigned> path;
-  std::vector<bool> seen(nodes.size());
-  while (!seen[at]) {
-    seen[at] = true;
-    path.push_back(at);
-    for (const std::string &name : nodes[at].inputs) {
-      auto producer = producers.find(name);
-      if (producer != producers.end() && waitsFor[producer->second] > 0) {
-        at = producer->second;
-        break;
+/// From a node that waits one can always step to a node that it waits for; one
+/// that has been passed already closes a cycle. What waits for its nodes goes
+/// on as if these were there, so that other cycles are found.
+void Sorter::findCycles() {
+  std::vector<unsigned> path, tried(nodes.size());
+  std::vector<bool> isOnPath(nodes.size());
+  for (unsigned start = 0; start < nodes.size(); ++start) {
+    path.push_back(start);
+    while (!path.empty()) {
+      unsigned at = path.back();
+      if (waitsFor[at] == 0) {
+        path.pop_back();
+        continue;
       }
+      isOnPath[at] = true;
+      unsigned next = awaitedBy(at, tried[at]);
+      if (!isOnPath[next]) {
+        path.push_back(next);
+        continue;
+      }
+      auto first = std::find(path.rbegin(), path.rend(), next);
+      ArrayRef<unsigned> cycle = ArrayRef(path).take_back(
+          static_cast<size_t>(first - path.rbegin()) + 1);
+      reportCycle(cycle);
+      release(cycle);
     }
   }
-  path.erase(path.begin(), llvm::find(path, at));
-  std::string text = "the graph has a cycle: " + nodes[at].description;
+}
+
+/// The first node of those that `node` waits for. Of its inputs, `tried` are
+/// known to come from no such node.
+unsigned Sorter::awaitedBy(unsigned node, unsigned &tried) const {
+  for (;; ++tried) {
+    auto producer = producers.find(nodes[node].inputs[tried]);
+    if (producer != producers.end() && waitsFor[producer->second] > 0)
+      return producer->second;
+  }
+}
+
+/// Lets these nodes, and then those behind them, wait no longer.
+void Sorter::release(ArrayRef<unsigned> cycle) {
+  std::vector<unsigned> released(cycle.begin(), cycle.end());
+  for (unsigned node : cycle)
+    waitsFor[node] = 0;
+  while (!released.empty()) {
+    unsigned node = released.back();
+    released.pop_back();
+    for (unsigned user : users[node])
+      if (waitsFor[user] > 0 && --waitsFor[user] == 0)
+        released.push_back(user);
+  }
+}
+
+void Sorter::reportCycle(ArrayRef<unsigned> cycle) {
+  const std::string &start = nodes[cycle.front()].description;
+  std::string text = "the graph has a cycle: " + start;
   constexpr size_t kShown = 8;
-  for (size_t i = 1; i < path.size() && i < kShown; ++i)
-    text += " needs " + nodes[path[i]].description;
-  if (path.size() > kShown)
-    text += " … (" + std::to_string(path.size()) + " nodes)";
-  problems.push_back({at, text + " needs " + nodes[at].description});
+  for (unsigned node : cycle.take_front(kShown).drop_front())
+    text += " needs " + nodes[node].description;
+  if (cycle.size() > kShown)
+    text += " … (" + std::to_string(cycle.size()) + " nodes)";
+  problems.push_back({cycle.front(), text + " needs " + start});
 }
 
 } // namespace

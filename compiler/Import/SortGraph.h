@@ -35,7 +35,7 @@ struct SortProblem {
 /// Puts each node after those that it depends on, else keeps the order. Nodes
 /// of a cycle, and those behind it, are left out. Gives what is wrong: each
 /// tensor that is made twice or, where it is read first, by no node (and is not
-/// `available`), and a cycle.
+/// `available`), and cycles, of those that share nodes at least one.
 std::vector<SortProblem>
 sortGraph(llvm::ArrayRef<SortNode> nodes,
           llvm::function_ref<bool(llvm::StringRef)> available,

@@ -265,6 +265,12 @@ TEST_F(ImportJson, CycleAndMissingTensor) {
     {"op": "relu", "inputs": ["b"], "outputs": ["y"]})")),
             "error: the graph has a cycle: node \"a\" (add) needs node \"b\" "
             "(relu) needs node \"a\" (add)");
+  EXPECT_EQ(importJson(graph(R"(
+    {"op": "relu", "inputs": ["a"], "outputs": ["a"]},
+    {"op": "relu", "inputs": ["y"], "outputs": ["y"]})")),
+            "error: the graph has a cycle: node \"a\" (relu) needs node \"a\" "
+            "(relu)\n"
+            "the graph has a cycle: node \"y\" (relu) needs node \"y\" (relu)");
   EXPECT_EQ(
       importJson(graph(R"({"op": "relu", "inputs": ["z"], "outputs": ["y"]})")),
       "error: node \"y\" (relu): its input \"z\" is no input or constant "

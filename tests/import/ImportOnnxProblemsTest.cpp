@@ -130,4 +130,23 @@ TEST_F(ImportOnnxProblems, CyclesLeaveTheRest) {
             "node \"s\" (Add): expected 2 inputs, found 1");
 }
 
+TEST_F(ImportOnnxProblems, AllCycles) {
+  // Of b and a, and b depends on the next; of d and c, which are in two; and of e
+  // alone.
+  EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
+    node { name: "last" op_type: "Sum" input: "b" input: "d" input: "e"
+           output: "y" }
+    node { name: "a" op_type: "Relu" input: "b" output: "a" }
+    node { name: "b" op_type: "Sum" input: "d" input: "a" output: "b" }
+    node { name: "between" op_type: "Relu" input: "c" output: "m" }
+    node { name: "c" op_type: "Relu" input: "d" output: "c" }
+    node { name: "d" op_type: "Sum" input: "m" input: "c" output: "d" }
+    node { name: "e" op_type: "Relu" input: "e" output: "e" })")),
+            "error: the graph has a cycle: node \"b\" (Sum) needs node \"a\" "
+            "(Relu) needs node \"b\" (Sum)\n"
+            "the graph has a cycle: node \"d\" (Sum) needs node \"between\" "
+            "(Relu) needs node \"c\" (Relu) needs node \"d\" (Sum)\n"
+            "the graph has a cycle: node \"e\" (Relu) needs node \"e\" (Relu)");
+}
+
 } // namespace

@@ -104,10 +104,12 @@ bool JsonImporter::read(const Json &root) {
   for (const Input &input : inputs)
     known.insert(input.name);
   known.insert_range(weights.keys());
-  std::string cycle;
   if (!right || !checkNames(root, graph, known, scope))
     return false;
-  return sortNodes(graph, known, cycle) || scope.fail(root["nodes"], cycle);
+  std::vector<std::string> cycles = sortNodes(graph, known);
+  for (const std::string &cycle : cycles)
+    scope.fail(root["nodes"], cycle);
+  return cycles.empty();
 }
 
 bool JsonImporter::isDefined(StringRef name) const {

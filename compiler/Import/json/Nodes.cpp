@@ -310,8 +310,9 @@ static void collectReads(const Node &node, std::vector<std::string> &reads) {
   }
 }
 
-bool sortNodes(Graph &graph, const llvm::StringSet<> &known,
-               std::string &error) {
+/// The same for the nodes of this graph alone.
+static std::vector<SortProblem> sortOuterNodes(Graph &graph,
+                                               const llvm::StringSet<> &known) {
   std::vector<SortNode> sortNodes;
   for (const Node &node : graph.nodes) {
     std::vector<std::string> reads;
@@ -321,15 +322,20 @@ bool sortNodes(Graph &graph, const llvm::StringSet<> &known,
   auto available = [&](StringRef name) { return known.contains(name); };
   std::vector<unsigned> order;
   std::vector<SortProblem> problems = sortGraph(sortNodes, available, order);
-  if (!problems.empty()) {
-    error = problems.front().message;
-    return false;
-  }
+  if (!problems.empty())
+    return problems;
   std::vector<Node> sorted;
   for (unsigned i : order)
     sorted.push_back(std::move(graph.nodes[i]));
   graph.nodes = std::move(sorted);
+  return {};
+}
 
+std::vector<std::string> sortNodes(Graph &graph,
+                                   const llvm::StringSet<> &known) {
+  std::vector<std::string> cycles;
+  for (SortProblem &problem : sortOuterNodes(graph, known))
+    cycles.push_back(std::move(problem.message));
   llvm::StringSet<> visible = known;
   for (const Node &node : graph.nodes)
     visible.insert_range(node.outputs);
@@ -337,10 +343,9 @@ bool sortNodes(Graph &graph, const llvm::StringSet<> &known,
     for (Graph &inner : node.graphs) {
       llvm::StringSet<> inside = visible;
       inside.insert_range(inner.inputs);
-      if (!json::sortNodes(inner, inside, error))
-        return false;
+      llvm::append_range(cycles, json::sortNodes(inner, inside));
     }
-  return true;
+  return cycles;
 }
 
 } // namespace tinh::json

@@ -58,10 +58,10 @@ bool checkNames(const Json &json, const Graph &graph,
                 const llvm::StringSet<> &known, const Scope &scope);
 
 /// Puts each node after those that it depends on, here and in the graphs
-/// within, whose names are right. False, with the reason in `error`, if nodes
-/// depend on one another.
-bool sortNodes(Graph &graph, const llvm::StringSet<> &known,
-               std::string &error);
+/// within, whose names are right. Gives the cycles of nodes that depend on one
+/// another, which are left as they are.
+std::vector<std::string> sortNodes(Graph &graph,
+                                   const llvm::StringSet<> &known);
 
 } // namespace tinh::json
 
