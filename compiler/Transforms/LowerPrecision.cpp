@@ -30,6 +30,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Passes.h"
 
+#include "compiler/Transforms/CheckDialect.h"
 #include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/KeptOps.h"
 #include "dialects/graph/Graph.h"
@@ -435,6 +436,9 @@ struct LowerPrecisionPass : impl::LowerPrecisionBase<LowerPrecisionPass> {
   using LowerPrecisionBase::LowerPrecisionBase;
 
   void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(checkDialect(function)))
+        return signalPassFailure();
     Precision precision{type, {keepF32.begin(), keepF32.end()}, weightsAlone};
     auto count = lowerPrecision(getOperation(), precision);
     if (failed(count))

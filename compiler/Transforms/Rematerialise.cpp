@@ -27,6 +27,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Planning/Recompute.h"
 #include "compiler/Transforms/Arithmetic.h"
+#include "compiler/Transforms/CheckDialect.h"
 #include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/Passes.h"
 
@@ -308,6 +309,8 @@ struct RematerialisePass : impl::RematerialiseBase<RematerialisePass> {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
+    if (failed(checkDialect(function)))
+      return signalPassFailure();
     numRepeated += rematerialise(function, limit, fuse).repeated;
   }
 };
