@@ -55,6 +55,26 @@ TEST_F(ImportJson, ReadsAttributesByTheOpsDefinition) {
       "axis 1 epsilon 1.000000e+00");
 }
 
+TEST_F(ImportJson, WeightsOfOneNumberTakeNoMemory) {
+  expectContains(importJson(graph(
+                     R"({"op": "add", "inputs": ["x", "w"], "outputs": ["y"]})",
+                     R"({"name": "w", "dtype": "f32",
+                           "shape": [1000000000000, 2, 3], "data": 0})")),
+                 "dense<0.000000e+00> : tensor<1000000000000x2x3xf32>");
+}
+
+TEST_F(ImportJson, DilationBeyondAnyTensor) {
+  EXPECT_EQ(importJson(R"({"tinh": 1,
+    "inputs": [{"name": "x", "dtype": "f32", "shape": [1, 3, 8, 8]},
+               {"name": "w", "dtype": "f32", "shape": [4, 3, 3, 3]}],
+    "nodes": [{"op": "conv", "inputs": ["x", "w"], "outputs": ["y"],
+               "attributes": {"dilations": [9223372036854775807, 1]}}],
+    "outputs": ["y"]})"),
+            "error: node \"y\" (conv): graph.conv: extents, kernel, strides, "
+            "dilations and padding must be at most 2147483648, found "
+            "9223372036854775807");
+}
+
 TEST_F(ImportJson, ConvolutionHasDefaults) {
   std::string ir = importJson(R"({"tinh": 1,
     "inputs": [{"name": "x", "dtype": "f32", "shape": [1, 3, 8, 8]}],

@@ -188,6 +188,14 @@ TEST_F(ImportOnnxOpErrors, Quantization) {
             "the parameters 4xf32 do not fit axis 1 of 2x3xi8");
   expectContains(messageOf("QuantizeLinear", {{2, 3}, {}, {}}),
                  "input 2 (\"x2\"): expected elements of FLOAT4E2M1, ");
+  // What an attribute says, no input's type has told before.
+  const std::pair<int, std::string> kWrong[] = {{6, "i32"}, {24, "f8E8M0FNU"}};
+  for (const auto &[type, name] : kWrong)
+    EXPECT_EQ(messageOf("QuantizeLinear", {{2, 3}, {}},
+                        intAttribute("output_dtype", type)),
+              "expected integers of 8 or 16 bits, or floats of 8 or 4, as "
+              "quantised elements, found " +
+                  name);
 }
 
 /// The message for a MatMulNBits of [1, 64] and weights [4, 2, 16], with these
@@ -410,9 +418,12 @@ TEST_F(ImportOnnxOpErrors, IntegersOutOfRange) {
 
 TEST_F(ImportOnnxOpErrors, TypesThatOnnxDoesNotAllow) {
   std::string other = ", found FLOAT";
-  for (const char *op : {"And", "Or", "Xor"})
+  for (const char *op : {"And", "Or", "Xor"}) {
     EXPECT_EQ(messageOf(op, {{2}, {2}}),
               "input 0 (\"x0\"): expected elements of BOOL" + other);
+    EXPECT_EQ(messageOf(op, {{2}, {2}}, "", {kI64, kI64}),
+              "input 0 (\"x0\"): expected elements of BOOL, found INT64");
+  }
   EXPECT_EQ(messageOf("Not", {{2}}),
             "input 0 (\"x0\"): expected elements of BOOL" + other);
   for (const char *op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"})
