@@ -10,6 +10,8 @@
 #include "tinh/profile.h"
 #include "tinh/safetensors.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -279,6 +281,49 @@ TEST_F(CudaRuns, SayWhereANumberWentWrong) {
               HasSubstr("kernel 'scale_add', of the nodes 'SCALE_ADD', gave "
                         "infinity at [17]"));
   check(kMain, 1);
+}
+
+TEST_F(CudaRuns, TellHowLongTheGpuTook) {
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  double time = -1;
+  check(kMain, 1);
+  EXPECT_EQ(tinh_context_cuda_time(context, &time), TINH_INVALID_ARGUMENT);
+  EXPECT_THAT(tinh_last_error(), HasSubstr("no run of the context has been "
+                                           "measured on a GPU"));
+  options.measure_cuda = true;
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  EXPECT_EQ(tinh_context_cuda_time(context, &time), TINH_INVALID_ARGUMENT);
+  check(kMain, 1);
+  EXPECT_EQ(tinh_context_cuda_time(context, &time), TINH_OK);
+  EXPECT_GE(time, 0);
+}
+
+/// While what executes runs is taken down, whose thread the callback keeps.
+TEST_F(CudaRuns, TellCallbacksHowLongTheGpuTookDuringRelease) {
+  options.measure_cuda = true;
+  ASSERT_EQ(open(), TINH_OK) << tinh_last_error();
+  struct Callback {
+    tinh_context_t *context;
+    std::atomic<bool> called{false};
+    int times = 0;
+  } callback{context};
+  auto ask = [](void *user, tinh_status_t, const char *) {
+    Callback &self = *static_cast<Callback *>(user);
+    self.called = true;
+    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+    double time = -1;
+    while (std::chrono::steady_clock::now() < end)
+      self.times +=
+          tinh_context_cuda_time(self.context, &time) == TINH_OK && time >= 0;
+  };
+  Values x = input(1), y(kCount);
+  tinh_future_t *future = submit(kMain, x, y);
+  ASSERT_EQ(tinh_future_then(future, ask, &callback), TINH_OK);
+  while (!callback.called)
+    std::this_thread::yield();
+  close();
+  EXPECT_GT(callback.times, 0);
+  tinh_future_release(future);
 }
 
 TEST_F(CudaRuns, TellOfTheirMemory) {
