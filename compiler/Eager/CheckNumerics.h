@@ -44,6 +44,9 @@ private:
 /// be computed from `inputs`.
 void checkNumerics(std::span<const Input> inputs, const TensorImpl &out,
                    const Call &call);
+/// The same for a primitive that has just been queued, if it computes: what
+/// moves or chooses elements makes no number that was not there before.
+void checkNumerics(const Primitive &primitive);
 
 } // namespace tinh::eager
 

@@ -9,6 +9,8 @@
 
 #include "compiler/Eager/Autograd/GradMode.h"
 #include "compiler/Eager/Autograd/Walk.h"
+#include "compiler/Eager/Primitives/Dispatch.h"
+#include "compiler/Eager/Primitives/Signature.h"
 #include "compiler/Eager/Tensor/Support.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -57,19 +59,32 @@ void OpNode::freeSaved() {
 // Forward
 //===----------------------------------------------------------------------===//
 
-static void noteWrites(const PrimitiveCall &primitive) {
-  for (TensorImpl *output : primitive.outputs)
+/// Whether a primitive has to do with gradients.
+static bool mustRecord(const Primitive &primitive) {
+  auto matters = [](const Input &input) {
+    return input.tensor && mayHaveHistory(*input.tensor);
+  };
+  auto has = [](const TensorImpl *output) { return mayHaveHistory(*output); };
+  if (llvm::none_of(primitive.inputs, matters) &&
+      llvm::none_of(primitive.outputs, has)) [[likely]]
+    return false;
+  return gradEnabled;
+}
+
+static void performAndNote(const Primitive &primitive) {
+  performOnEngine(primitive);
+  for (const TensorImpl *output : primitive.outputs)
     output->storage->noteWrite(primitive.call.name, primitive.call.at);
 }
 
-static void addTensorTo(llvm::SmallVectorImpl<uint64_t> &signature,
-                        const TensorImpl &x, uint64_t kind) {
-  signature.push_back(kind << 16 | uint64_t(x.dtype) << 8 | x.rank());
-  signature.append(x.sizes.begin(), x.sizes.end());
+static void addTensorTo(Signature &signature, const TensorImpl &x,
+                        uint64_t kind) {
+  signature.add(kind << 16 | uint64_t(x.dtype) << 8 | x.rank());
+  signature.words.append(x.sizes.begin(), x.sizes.end());
 }
 
 /// Whether the primitive writes what it reads as this input.
-static bool isOverwritten(const TensorImpl &x, const PrimitiveCall &primitive) {
+static bool isOverwritten(const TensorImpl &x, const Primitive &primitive) {
   return llvm::any_of(primitive.outputs, [&](const TensorImpl *output) {
     return output->storage.get() == x.storage.get() &&
            output->offset == x.offset && output->sizes == x.sizes &&
@@ -82,22 +97,17 @@ namespace {
 /// A call while it is recorded.
 class Recording {
 public:
-  Recording(llvm::SmallVectorImpl<uint64_t> &signature,
-            PrimitiveCall &primitive)
-      : signature(signature), primitive(primitive) {}
+  explicit Recording(const Primitive &primitive)
+      : primitive(primitive), signature(signatureOf(primitive.attributes)) {}
 
   void run();
 
 private:
   bool findEdges();
-  void callEngine() const {
-    primitive.replay(eagerBackend(), primitive.inputs, primitive.outputs);
-    noteWrites(primitive);
-  }
   Ref<Node> makeNode();
 
-  llvm::SmallVectorImpl<uint64_t> &signature;
-  PrimitiveCall &primitive;
+  const Primitive &primitive;
+  Signature signature;
   llvm::SmallVector<Edge, 3> edges; // By input.
   llvm::SmallVector<bool, 3> wanted;
   llvm::SmallVector<Tensor, 1> copies; // Of what is overwritten.
@@ -113,7 +123,7 @@ bool Recording::findEdges() {
     if (input.tensor)
       addTensorTo(signature, *input.tensor, 2 + wanted.back());
     else
-      signature.push_back(1 << 16 | uint64_t(input.scalar.dtype) << 8);
+      signature.add(1 << 16 | uint64_t(input.scalar.dtype) << 8);
   }
   bool hasResult = false;
   for (const TensorImpl *output : primitive.outputs) {
@@ -127,12 +137,11 @@ void Recording::run() {
   for (const TensorImpl *output : primitive.outputs)
     requireNoLeaf(*output, primitive.call);
   if (!findEdges()) {
-    callEngine();
+    performAndNote(primitive);
     for (TensorImpl *output : primitive.outputs)
       setHistory(*output, {}, primitive.call);
     return;
   }
-  primitive.wanted = wanted;
   Ref<Node> node = makeNode();
   for (auto [i, output] : llvm::enumerate(primitive.outputs))
     setHistory(*output,
@@ -145,7 +154,8 @@ void Recording::run() {
 /// Calls the primitive, too: inputs that it overwrites are copied before, and
 /// outputs kept after it.
 Ref<Node> Recording::makeNode() {
-  const VjpProgram &program = VjpProgram::get(signature, primitive);
+  const VjpProgram &program =
+      VjpProgram::get(signature.words, primitive, wanted);
   auto *node = new OpNode(program, primitive.call,
                           static_cast<uint32_t>(primitive.outputs.size()));
   Ref<Node> owner(node);
@@ -158,7 +168,7 @@ Ref<Node> Recording::makeNode() {
           copied(*input.tensor, input.tensor->dtype, primitive.call);
     }
   }
-  callEngine();
+  performAndNote(primitive);
   for (auto [i, input] : llvm::enumerate(primitive.inputs)) {
     OpNode::Kept &kept = node->operands.emplace_back();
     if (edges[i]) {
@@ -181,9 +191,11 @@ Ref<Node> Recording::makeNode() {
 
 } // namespace
 
-void record(llvm::SmallVectorImpl<uint64_t> &signature,
-            PrimitiveCall primitive) {
-  Recording(signature, primitive).run();
+void performAndRecord(const Primitive &primitive) {
+  if (mustRecord(primitive))
+    Recording(primitive).run();
+  else
+    performAndNote(primitive);
 }
 
 } // namespace tinh::eager

@@ -41,9 +41,9 @@ private:
   bool isReleased = false;
 };
 
-/// Calls a primitive on the engine, and records it.
-void record(llvm::SmallVectorImpl<uint64_t> &signature,
-            PrimitiveCall primitive);
+/// Has the engine perform a primitive, and records it if it has to do with
+/// gradients.
+void performAndRecord(const Primitive &primitive);
 
 } // namespace tinh::eager
 

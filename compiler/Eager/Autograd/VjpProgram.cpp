@@ -59,14 +59,15 @@ struct Programs {
 } // namespace
 
 const VjpProgram &VjpProgram::get(ArrayRef<uint64_t> signature,
-                                  const PrimitiveCall &primitive) {
+                                  const Primitive &primitive,
+                                  ArrayRef<bool> wanted) {
   Programs &programs = Programs::get();
   std::string_view key(reinterpret_cast<const char *>(signature.data()),
                        signature.size() * sizeof(uint64_t));
   std::lock_guard lock(programs.mutex);
   if (auto known = programs.known.find(key); known != programs.known.end())
     return *known->second;
-  auto *program = new VjpProgram(primitive);
+  auto *program = new VjpProgram(primitive, wanted);
   programs.keys.emplace_back(key);
   programs.known.emplace(programs.keys.back(), program);
   return *program;
@@ -83,8 +84,10 @@ namespace {
 /// that have one.
 class VjpGraph {
 public:
-  VjpGraph(GraphContext &context, const PrimitiveCall &primitive)
-      : context(context), primitive(primitive), trace(context.get()) {}
+  VjpGraph(GraphContext &context, const Primitive &primitive,
+           ArrayRef<bool> wanted)
+      : context(context), primitive(primitive), wanted(wanted),
+        trace(context.get()) {}
 
   OwningOpRef<ModuleOp> build();
   /// By wanted input.
@@ -93,12 +96,13 @@ public:
 private:
   Value addArgument(tinh_dtype_t dtype, const Dims &sizes,
                     Ref<TensorImpl> *tensor = nullptr);
-  void replay();
+  void addPrimitive();
   SmallVector<Value> differentiate();
   void simplify(ModuleOp module);
 
   GraphContext &context;
-  const PrimitiveCall &primitive;
+  const Primitive &primitive;
+  ArrayRef<bool> wanted;
   Trace trace;
   SmallVector<Value> inputs, outputs;
 };
@@ -111,7 +115,7 @@ Value VjpGraph::addArgument(tinh_dtype_t dtype, const Dims &sizes,
   return trace.read(*argument);
 }
 
-void VjpGraph::replay() {
+void VjpGraph::addPrimitive() {
   SmallVector<Ref<TensorImpl>> tensors;
   SmallVector<Input> operands;
   for (const Input &input : primitive.inputs) {
@@ -132,22 +136,22 @@ void VjpGraph::replay() {
     trace.allocate(*tensors.back());
     results.push_back(tensors.back().get());
   }
-  primitive.replay(backend, operands, results);
+  backend.perform({primitive.attributes, operands, results, primitive.call});
   for (TensorImpl *result : results)
     outputs.push_back(trace.read(*result));
 }
 
 SmallVector<Value> VjpGraph::differentiate() {
-  SmallVector<Value> known, seeds, wanted;
+  SmallVector<Value> known, seeds, variables;
   for (TensorImpl *output : primitive.outputs)
     known.push_back(addArgument(output->dtype, output->sizes));
   for (TensorImpl *output : primitive.outputs)
     seeds.push_back(addArgument(output->dtype, output->sizes));
-  for (auto [input, isWanted] : llvm::zip_equal(inputs, primitive.wanted))
+  for (auto [input, isWanted] : llvm::zip_equal(inputs, wanted))
     if (isWanted)
-      wanted.push_back(input);
+      variables.push_back(input);
   auto gradients =
-      gradients::buildGradients(trace.raw(), outputs, seeds, wanted);
+      gradients::buildGradients(trace.raw(), outputs, seeds, variables);
   if (failed(gradients))
     context.fail("it cannot be differentiated:");
   // What was computed is there when the gradient is taken.
@@ -170,13 +174,12 @@ void VjpGraph::simplify(ModuleOp module) {
 }
 
 OwningOpRef<ModuleOp> VjpGraph::build() {
-  replay();
+  addPrimitive();
   SmallVector<Ref<TensorImpl>> tensors;
   SmallVector<const TensorImpl *> results;
   size_t next = 0;
   SmallVector<Value> gradients = differentiate();
-  for (auto [input, isWanted] :
-       llvm::zip_equal(primitive.inputs, primitive.wanted)) {
+  for (auto [input, isWanted] : llvm::zip_equal(primitive.inputs, wanted)) {
     if (!isWanted)
       continue;
     Value gradient = gradients[next++];
@@ -194,10 +197,10 @@ OwningOpRef<ModuleOp> VjpGraph::build() {
 
 } // namespace
 
-void VjpProgram::build(const PrimitiveCall &primitive) {
+void VjpProgram::build(const Primitive &primitive, ArrayRef<bool> wanted) {
   OwningOpRef<ModuleOp> module;
   {
-    VjpGraph graph(Programs::get().context, primitive);
+    VjpGraph graph(Programs::get().context, primitive, wanted);
     module = graph.build();
     size_t next = 0;
     for (bool isGiven : graph.isGiven)
@@ -216,13 +219,13 @@ void VjpProgram::build(const PrimitiveCall &primitive) {
   recorded = std::make_unique<Actions>(block, /*fuses=*/false);
 }
 
-VjpProgram::VjpProgram(const PrimitiveCall &primitive)
+VjpProgram::VjpProgram(const Primitive &primitive, ArrayRef<bool> wanted)
     : neededInputs(primitive.inputs.size()),
       neededOutputs(primitive.outputs.size()) {
   for (TensorImpl *output : primitive.outputs)
     outputTypes.emplace_back(output->dtype, output->sizes);
   try {
-    build(primitive);
+    build(primitive, wanted);
   } catch (const Error &error) {
     failure = error.what();
     std::fill(neededInputs.begin(), neededInputs.end(), false);

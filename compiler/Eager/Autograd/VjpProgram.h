@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The rules of gradients are those of graphs (compiler/Gradients). A primitive
-// is replayed into a graph, the graph is differentiated and simplified, and its
+// is performed in a graph, the graph is differentiated and simplified, and its
 // ops become operations on tensors (Model/). All calls of one signature share
 // what comes out: it is a matter of the operation, its attributes, dtypes and
 // shapes, and of which inputs require gradients.
@@ -16,11 +16,10 @@
 #ifndef TINH_EAGER_AUTOGRAD_VJPPROGRAM_H
 #define TINH_EAGER_AUTOGRAD_VJPPROGRAM_H
 
-#include "compiler/Eager/Backend.h"
+#include "compiler/Eager/Primitives/Primitive.h"
 #include "tinh/tensor.h"
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <memory>
@@ -28,26 +27,15 @@
 
 namespace tinh::eager {
 
-/// A call of a primitive.
-struct PrimitiveCall {
-  llvm::ArrayRef<Input> inputs;
-  llvm::ArrayRef<TensorImpl *> outputs;
-  const Call &call;
-  /// By input: whether its gradient is asked for.
-  llvm::ArrayRef<bool> wanted;
-  /// Calls it again, with other inputs and outputs, on another backend.
-  llvm::function_ref<void(Backend &, llvm::ArrayRef<Input>,
-                          llvm::ArrayRef<TensorImpl *>)>
-      replay;
-};
-
 /// Immutable; used by any number of threads at a time.
 class VjpProgram {
 public:
-  /// That of the calls with this signature, which stands for the primitive and
-  /// its attributes. Never destroyed.
+  /// That of the primitives with this signature, which stands for attributes,
+  /// inputs and outputs. `wanted` says, by input, whether its gradient is asked
+  /// for. Never destroyed.
   static const VjpProgram &get(llvm::ArrayRef<uint64_t> signature,
-                               const PrimitiveCall &primitive);
+                               const Primitive &primitive,
+                               llvm::ArrayRef<bool> wanted);
 
   /// Throws, naming `call`, unless there is a gradient.
   void requireGradient(const Call &call) const;
@@ -65,8 +53,8 @@ public:
 private:
   struct Actions;
 
-  explicit VjpProgram(const PrimitiveCall &primitive);
-  void build(const PrimitiveCall &primitive);
+  VjpProgram(const Primitive &primitive, llvm::ArrayRef<bool> wanted);
+  void build(const Primitive &primitive, llvm::ArrayRef<bool> wanted);
 
   /// The same operations, as few of them as can be and as those of which each
   /// can be recorded.

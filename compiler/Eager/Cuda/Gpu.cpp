@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Cuda/Gpu.h"
 
-#include "compiler/Eager/Cuda/DeviceBackend.h"
+#include "compiler/Eager/Primitives/Dispatch.h"
 
 #include <cstdlib>
 #include <map>

@@ -11,6 +11,7 @@
 #include "compiler/Eager/EagerBackend/Operands.h"
 #include "compiler/Eager/Function/TraceBackend.h"
 #include "compiler/Eager/Function/TracedViews.h"
+#include "compiler/Eager/Primitives/Signature.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -163,7 +164,7 @@ static std::shared_ptr<GpuGraph> trace(Gpu &gpu, const Primitive &primitive) {
     trace.allocate(*tensors.back());
     outputs.push_back(tensors.back().get());
   }
-  primitive.replay(backend, inputs, outputs);
+  backend.perform({primitive.attributes, inputs, outputs, primitive.call});
   SmallVector<const TensorImpl *> results;
   for (auto [output, result] : llvm::zip_equal(primitive.outputs, outputs)) {
     results.push_back(result);
@@ -180,7 +181,7 @@ static std::shared_ptr<GpuGraph> trace(Gpu &gpu, const Primitive &primitive) {
 
 /// What tells one graph from another.
 static std::string keyOf(const Gpu &gpu, const Primitive &primitive) {
-  Signature signature = primitive.sign();
+  Signature signature = signatureOf(primitive.attributes);
   auto add = [&](const TensorImpl &x) {
     bool isDense = isContiguous(x);
     signature.add(x.dtype).add(isDense).add(x.sizes);
@@ -217,7 +218,7 @@ static std::shared_ptr<GpuGraph> graphOf(Gpu &gpu, const Primitive &primitive) {
 // Runs
 //===----------------------------------------------------------------------===//
 
-void performOnGpu(Gpu &gpu, const Primitive &primitive) {
+void queueOnGpu(Gpu &gpu, const Primitive &primitive) {
   std::shared_ptr<GpuGraph> graph = graphOf(gpu, primitive);
   SmallVector<GpuOperand> arguments, results;
   for (const Input &input : primitive.inputs) {
@@ -229,8 +230,9 @@ void performOnGpu(Gpu &gpu, const Primitive &primitive) {
     arguments.emplace_back(&bits, DType(input.scalar.dtype).size());
   }
   // In the order of trace().
-  if (primitive.draw) {
-    uint64_t words[] = {primitive.draw->key, primitive.draw->counter};
+  if (primitive.is<primitives::Random>()) {
+    const Draw &draw = primitive.get<primitives::Random>().draw;
+    uint64_t words[] = {draw.key, draw.counter};
     arguments.emplace_back(words, sizeof words);
   }
   for (const TensorImpl *output : primitive.outputs) {

@@ -14,13 +14,13 @@
 #define TINH_EAGER_CUDA_GPUPRIMITIVES_H
 
 #include "compiler/Eager/Cuda/Gpu.h"
-#include "compiler/Eager/Primitives/PrimitiveBackend.h"
+#include "compiler/Eager/Primitives/Primitive.h"
 
 namespace tinh::eager {
 
 /// Queues it. Tensors lie on `gpu`, but for inputs of rank 0, which may lie on
 /// the CPU.
-void performOnGpu(Gpu &gpu, const Primitive &primitive);
+void queueOnGpu(Gpu &gpu, const Primitive &primitive);
 
 } // namespace tinh::eager
 

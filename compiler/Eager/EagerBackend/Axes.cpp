@@ -10,7 +10,7 @@
 // The axis is the columns of rows; all other dimensions count rows.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/EagerBackend/RowsOperation.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
@@ -56,26 +56,26 @@ static void queueRows(Kernel &kernel, const Iteration<N> &space, Lanes lanes,
   Engine::get().push(call, reads, std::array{out.storage.get()}, operation);
 }
 
-void EagerBackend::argReduce(ArgOp op, const TensorImpl &x, int64_t axis,
-                             TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::argReduce(const Primitive &primitive) {
+  const auto &[op, axis] = primitive.get<primitives::ArgReduce>();
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
   Iteration<2> space = rowsAlong(x, axis, out);
   Lanes lanes = lanesOf(space.strides[0][0]);
   queueRows<2>(KernelLibrary::get().argreduce(op, x.dtype, lanes), space, lanes,
-               std::array{Input{&x, {}}}, out, call);
+               std::array{Input{&x, {}}}, out, primitive.call);
 }
 
-void EagerBackend::softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis,
-                           TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::softmax(const Primitive &primitive) {
+  const auto &[op, axis] = primitive.get<primitives::Softmax>();
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
   Iteration<2> space = rowsAlong(x, axis, out);
   if (x.sizes[axis] > 1)
     space.strides[1][0] = out.strides[axis];
   Lanes lanes = lanesOf(space.strides[0][0]);
   queueRows<2>(KernelLibrary::get().softmax(op, x.dtype, lanes), space, lanes,
-               std::array{Input{&x, {}}}, out, call);
+               std::array{Input{&x, {}}}, out, primitive.call);
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,11 +107,9 @@ static std::optional<Iteration<6>> normalizedRows(const TensorImpl &x,
   return space;
 }
 
-void EagerBackend::layerNorm(const TensorImpl &x, const TensorImpl *scale,
-                             const TensorImpl *bias, const Normalization &norm,
-                             TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+static void queueLayerNorm(const TensorImpl &x, const TensorImpl *scale,
+                           const TensorImpl *bias, const Normalization &norm,
+                           TensorImpl &out, const Call &call) {
   std::optional<Iteration<6>> space =
       normalizedRows(x, scale, bias, norm.numDims, out);
   if (!space) {
@@ -121,8 +119,8 @@ void EagerBackend::layerNorm(const TensorImpl &x, const TensorImpl *scale,
       denseScale = contiguous(*scale, call);
     if (bias)
       denseBias = contiguous(*bias, call);
-    return layerNorm(*dense, denseScale.get(), denseBias.get(), norm, out,
-                     call);
+    return queueLayerNorm(*dense, denseScale.get(), denseBias.get(), norm, out,
+                          call);
   }
   tinh_dtype_t numberType =
       x.dtype == TINH_DTYPE_F64 ? TINH_DTYPE_F64 : TINH_DTYPE_F32;
@@ -137,6 +135,12 @@ void EagerBackend::layerNorm(const TensorImpl &x, const TensorImpl *scale,
   Lanes lanes = lanesOf(space->strides[0][0]);
   queueRows<6>(KernelLibrary::get().layerNorm(norm.rms, x.dtype, lanes), *space,
                lanes, inputs, out, call);
+}
+
+void kernels::layerNorm(const Primitive &primitive) {
+  queueLayerNorm(primitive.input(0), primitive.scale(), primitive.bias(),
+                 primitive.get<primitives::LayerNorm>().norm,
+                 primitive.output(), primitive.call);
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,11 +215,11 @@ struct CumsumOperation {
 
 } // namespace
 
-void EagerBackend::cumsum(const TensorImpl &x, int64_t axis, TensorImpl &out,
-                          const Call &call) {
-  if (out.numElements() == 0)
-    return;
-  Engine::get().emplace<CumsumOperation>(call, std::array{x.storage.get()},
-                                         std::array{out.storage.get()},
-                                         rowsAlong(x, axis, out), x, out);
+void kernels::cumsum(const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::Cumsum>().axis;
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
+  Engine::get().emplace<CumsumOperation>(
+      primitive.call, std::array{x.storage.get()},
+      std::array{out.storage.get()}, rowsAlong(x, axis, out), x, out);
 }

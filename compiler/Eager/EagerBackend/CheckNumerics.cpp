@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/CheckNumerics.h"
 
-#include "compiler/Eager/EagerBackend/CheckingBackend.h"
+#include "compiler/Eager/Primitives/Primitive.h"
 #include "runtime/src/shared/numerics.h"
 
 #include <algorithm>
@@ -108,40 +108,25 @@ void checkNumerics(std::span<const Input> inputs, const TensorImpl &out,
 }
 
 //===----------------------------------------------------------------------===//
-// CheckingBackend
+// Primitives
 //===----------------------------------------------------------------------===//
 
 /// Whether a primitive makes numbers that were not there before.
 static bool computes(const Primitive &primitive) {
-  using enum PrimitiveKind;
-  Signature signature = primitive.sign();
-  switch (static_cast<PrimitiveKind>(signature.words[0])) {
-  case Elementwise:
-    return static_cast<ElementwiseOp>(signature.words[1]) !=
-           ElementwiseOp::Where;
-  case Cast:
+  using namespace primitives;
+  if (primitive.is<Elementwise>())
+    return primitive.get<Elementwise>().op != ElementwiseOp::Where;
+  if (primitive.is<Cast>())
     return primitive.inputs[0].tensor &&
-           primitive.inputs[0].tensor->dtype != primitive.outputs[0]->dtype;
-  case Reduce:
-  case Cumsum:
-  case Matmul:
-  case Conv:
-  case ConvWeightGradient:
-  case Pool:
-  case MaxPoolGradient:
-  case Softmax:
-  case LayerNorm:
-  case ScatterElements:
-  case ScatterNd:
-    return true;
-  default:
-    return false;
-  }
+           primitive.input(0).dtype != primitive.output().dtype;
+  return primitive
+      .is<Reduce, Cumsum, Matmul, Conv, ConvWeightGradient, primitives::Pool,
+          MaxPoolGradient, Softmax, LayerNorm, ScatterElements, ScatterNd>();
 }
 
-void CheckingBackend::perform(const Primitive &primitive) {
-  primitive.replay(backend, primitive.inputs, primitive.outputs);
-  if (!computes(primitive))
+void checkNumerics(const Primitive &primitive) {
+  if (Engine::get().checkNumerics() == TINH_CHECK_NOTHING ||
+      !computes(primitive))
     return;
   // Indices are not among the operands that could be NaN.
   auto isReal = [](const Input &input) {
@@ -149,7 +134,7 @@ void CheckingBackend::perform(const Primitive &primitive) {
   };
   std::vector<Input> inputs;
   std::ranges::copy_if(primitive.inputs, std::back_inserter(inputs), isReal);
-  checkNumerics(inputs, *primitive.outputs[0], primitive.call);
+  checkNumerics(inputs, primitive.output(), primitive.call);
 }
 
 } // namespace tinh::eager

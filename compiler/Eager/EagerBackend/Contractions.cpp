@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/EagerBackend/Operands.h"
 #include "compiler/Eager/Kernels/ConvWeightGradient.h"
 #include "compiler/Eager/Kernels/Matmul.h"
@@ -64,11 +64,10 @@ static Matrices matricesOf(const TensorImpl &x, const Dims &sizes) {
   return matrices;
 }
 
-void EagerBackend::matmul(const TensorImpl &a, const TensorImpl &b,
-                          const TensorImpl *bias, TensorImpl &out,
-                          const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::matmul(const Primitive &primitive) {
+  const TensorImpl &a = primitive.input(0), &b = primitive.input(1);
+  const TensorImpl *bias = primitive.optionalInput(2);
+  TensorImpl &out = primitive.output();
   uint32_t rank = out.rank();
   MatmulShape shape;
   shape.dtype = out.dtype;
@@ -82,7 +81,7 @@ void EagerBackend::matmul(const TensorImpl &a, const TensorImpl &b,
   shape.hasBias = bias != nullptr;
   if (bias)
     shape.bias = matricesOf(*bias, out.sizes);
-  queue(Matmul(KernelLibrary::get(), shape), a, b, bias, out, call);
+  queue(Matmul(KernelLibrary::get(), shape), a, b, bias, out, primitive.call);
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,41 +122,42 @@ static ConvShape convShape(const TensorImpl &x, const Dims &weights,
   return shape;
 }
 
-void EagerBackend::conv(const TensorImpl &x, const TensorImpl &weights,
-                        const TensorImpl *bias, const Window &window,
-                        TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::conv(const Primitive &primitive) {
+  const Window &window = primitive.get<primitives::Conv>().window;
+  const TensorImpl &x = primitive.input(0), &weights = primitive.input(1);
+  const TensorImpl *bias = primitive.optionalInput(2);
+  TensorImpl &out = primitive.output();
   ConvShape shape = convShape(x, weights.sizes, window, out.sizes);
   shape.weights = imageStrides(weights);
   shape.result = imageStrides(out);
   shape.hasBias = bias != nullptr;
   if (bias)
     shape.biasStride = bias->strides[0];
-  queue(Conv(KernelLibrary::get(), shape), x, weights, bias, out, call);
+  queue(Conv(KernelLibrary::get(), shape), x, weights, bias, out,
+        primitive.call);
 }
 
-void EagerBackend::convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
-                                      const Window &window, TensorImpl &out,
-                                      const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::convWeightGradient(const Primitive &primitive) {
+  const Window &window = primitive.get<primitives::ConvWeightGradient>().window;
+  const TensorImpl &x = primitive.input(0), &dy = primitive.input(1);
+  TensorImpl &out = primitive.output();
   ConvShape shape = convShape(x, out.sizes, window, dy.sizes);
   shape.weights = imageStrides(out);
   shape.result = imageStrides(dy);
   ConvWeightGradient method(KernelLibrary::get(), shape);
   if (method.numParts() == 1)
-    return queue(method, x, dy, nullptr, out, call);
+    return queue(method, x, dy, nullptr, out, primitive.call);
   Dims sizes = out.sizes;
   sizes.insert(0, method.numParts());
   Ref<TensorImpl> sums = makeTemporary(out.dtype, sizes);
   ImageStrides strides{sums->strides[1], sums->strides[2],
                        spatial(sums->strides, 3, 0)};
   method.setResult(strides, sums->strides[0]);
-  queue(method, x, dy, nullptr, *sums, call);
+  queue(method, x, dy, nullptr, *sums, primitive.call);
   TensorImpl whole;
   setView(whole, out);
   whole.sizes.insert(0, 1);
   whole.strides.insert(0, out.numElements());
-  reduce(ReduceOp::Sum, *sums, std::array<int64_t, 1>{0}, whole, call);
+  queueReduce(ReduceOp::Sum, *sums, std::array<int64_t, 1>{0}, whole,
+              primitive.call);
 }

@@ -9,7 +9,7 @@
 // From operands of any strides to kernels of rows.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/EagerBackend/CheckingBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/EagerBackend/RowsOperation.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
@@ -49,14 +49,13 @@ void eager::queueElementwise(Kernel &kernel, std::span<const Input> inputs,
   }
 }
 
-void EagerBackend::elementwise(ElementwiseOp op, std::span<const Input> inputs,
-                               TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::elementwise(const Primitive &primitive) {
+  ElementwiseOp op = primitive.get<primitives::Elementwise>().op;
+  std::span<const Input> inputs = primitive.inputs;
   const Input &first = inputs[op == ElementwiseOp::Where ? 1 : 0];
   tinh_dtype_t dtype = first.tensor ? first.tensor->dtype : first.scalar.dtype;
   Kernel &kernel = KernelLibrary::get().elementwise(op, dtype);
-  queueElementwise(kernel, inputs, out, call);
+  queueElementwise(kernel, inputs, primitive.output(), primitive.call);
 }
 
 /// Makes the rows of a copy those between which the input's elements are
@@ -94,19 +93,20 @@ static void queueCopy(const TensorImpl &x, TensorImpl &out, const Call &call) {
                      std::array{out.storage.get()}, copyOperation(x, out));
 }
 
-void EagerBackend::cast(const Input &x, TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
-  if (!x.tensor)
-    return queueRows<1>(KernelLibrary::get().copy(elementSize(out.dtype)),
-                        {&x, 1}, out, call);
-  queueCopy(*x.tensor, out, call);
+void eager::queueCast(const Input &x, TensorImpl &out, const Call &call) {
+  if (x.tensor)
+    return queueCopy(*x.tensor, out, call);
+  queueRows<1>(KernelLibrary::get().copy(elementSize(out.dtype)), {&x, 1}, out,
+               call);
 }
 
-void EagerBackend::flip(const TensorImpl &x, std::span<const int64_t> axes,
-                        TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::cast(const Primitive &primitive) {
+  queueCast(primitive.inputs[0], primitive.output(), primitive.call);
+}
+
+void kernels::flip(const Primitive &primitive) {
+  const Dims &axes = primitive.get<primitives::Flip>().axes;
+  const TensorImpl &x = primitive.input(0);
   // From the last element backwards.
   TensorImpl backwards;
   setView(backwards, x);
@@ -114,13 +114,5 @@ void EagerBackend::flip(const TensorImpl &x, std::span<const int64_t> axes,
     backwards.offset += (x.sizes[axis] - 1) * x.strides[axis];
     backwards.strides[axis] = -x.strides[axis];
   }
-  queueCopy(backwards, out, call);
-}
-
-Backend &eager::cpuBackend() {
-  // Never destroyed: static tensors may outlive anything else.
-  static Backend *backend = new EagerBackend;
-  static Backend *checking = new CheckingBackend;
-  bool checks = Engine::get().checkNumerics() != TINH_CHECK_NOTHING;
-  return checks ? *checking : *backend;
+  queueCopy(backwards, primitive.output(), primitive.call);
 }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "compiler/Eager/EagerBackend/Blocks.h"
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 
 using namespace tinh;
 using namespace tinh::eager;
@@ -123,37 +123,35 @@ static void queueBlocks(const TensorImpl &x, const TensorImpl &indices,
       elementSize(x.dtype));
 }
 
-void EagerBackend::gather(const TensorImpl &x, const TensorImpl &indices,
-                          int64_t axis, TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::gather(const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::Gather>().axis;
+  const TensorImpl &x = primitive.input(0), &indices = primitive.input(1);
+  TensorImpl &out = primitive.output();
   auto lead = static_cast<uint32_t>(axis);
   uint32_t trail = x.rank() - lead - 1;
   queueBlocks(x, indices, out, sharedDimensions(x, 0, out, 0, lead),
               sharedDimensions(indices, 0, out, lead, indices.rank()),
               sharedDimensions(x, lead + 1, out, lead + indices.rank(), trail),
-              IndexedDimensions(x, lead, 1), 0, call);
+              IndexedDimensions(x, lead, 1), 0, primitive.call);
 }
 
-void EagerBackend::gatherNd(const TensorImpl &x, const TensorImpl &indices,
-                            TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::gatherNd(const Primitive &primitive) {
+  const TensorImpl &x = primitive.input(0), &indices = primitive.input(1);
+  TensorImpl &out = primitive.output();
   uint32_t places = indices.rank() - 1;
   auto count = static_cast<uint32_t>(indices.sizes[places]);
   Iteration<2> none;
   none.merge();
-  queueBlocks(x, indices, out, none,
-              sharedDimensions(indices, 0, out, 0, places),
-              sharedDimensions(x, count, out, places, x.rank() - count),
-              IndexedDimensions(x, 0, count), indices.strides[places], call);
+  queueBlocks(
+      x, indices, out, none, sharedDimensions(indices, 0, out, 0, places),
+      sharedDimensions(x, count, out, places, x.rank() - count),
+      IndexedDimensions(x, 0, count), indices.strides[places], primitive.call);
 }
 
-void EagerBackend::gatherElements(const TensorImpl &x,
-                                  const TensorImpl &indices, int64_t axis,
-                                  TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::gatherElements(const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::GatherElements>().axis;
+  const TensorImpl &x = primitive.input(0), &indices = primitive.input(1);
+  TensorImpl &out = primitive.output();
   Iteration<3> space;
   for (uint32_t d = out.rank(); d-- > 0;)
     if (out.sizes[d] != 1)
@@ -162,7 +160,7 @@ void EagerBackend::gatherElements(const TensorImpl &x,
   space.sort(2);
   space.merge();
   Engine::get().emplace<GatherElementsOperation>(
-      call, std::array{x.storage.get(), indices.storage.get()},
+      primitive.call, std::array{x.storage.get(), indices.storage.get()},
       std::array{out.storage.get()},
       Pieces(space.rows(), elementsPerChunk(x.dtype) / space.columns(),
              coversStorage(out)),

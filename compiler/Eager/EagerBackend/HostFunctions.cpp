@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Autograd/Record.h"
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/EagerBackend/Operands.h"
 #include "compiler/Eager/Tensor/Device.h"
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/EagerBackend/RowsOperation.h"
 
 #include <vector>
@@ -46,23 +46,23 @@ struct ConcatOperation {
 
 } // namespace
 
-void EagerBackend::concat(std::span<const TensorImpl *const> inputs,
-                          int64_t axis, TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::concat(const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::Concat>().axis;
+  TensorImpl &out = primitive.output();
   std::vector<RowsOperation<2>> parts;
   std::vector<Storage *> reads;
   TensorImpl place;
   setView(place, out);
-  for (const TensorImpl *x : inputs) {
-    place.sizes[axis] = x->sizes[axis];
-    if (x->numElements() != 0) {
-      parts.push_back(copyOperation(*x, place));
-      reads.push_back(x->storage.get());
+  for (size_t i = 0; i < primitive.inputs.size(); ++i) {
+    const TensorImpl &x = primitive.input(i);
+    place.sizes[axis] = x.sizes[axis];
+    if (x.numElements() != 0) {
+      parts.push_back(copyOperation(x, place));
+      reads.push_back(x.storage.get());
     }
-    place.offset += x->sizes[axis] * out.strides[axis];
+    place.offset += x.sizes[axis] * out.strides[axis];
   }
-  Engine::get().emplace<ConcatOperation>(call, reads,
+  Engine::get().emplace<ConcatOperation>(primitive.call, reads,
                                          std::array{out.storage.get()},
                                          std::move(parts), coversStorage(out));
 }
@@ -136,18 +136,18 @@ private:
 
 } // namespace
 
-void EagerBackend::pad(const TensorImpl &x, const Dims &low, const Dims &high,
-                       PadMode mode, const Scalar &value, TensorImpl &out,
-                       const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::pad(const Primitive &primitive) {
+  const auto &[low, high, mode, value] = primitive.get<primitives::Pad>();
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
   if (x.rank() == 0)
-    return cast({&x, {}}, out, call);
+    return queueCast({&x, {}}, out, primitive.call);
   if (x.numElements() == 0)
-    return cast({nullptr, value}, out, call);
+    return queueCast({nullptr, value}, out, primitive.call);
   int64_t columns = out.sizes.back();
   Engine::get().emplace<PadOperation>(
-      call, std::array{x.storage.get()}, std::array{out.storage.get()},
+      primitive.call, std::array{x.storage.get()},
+      std::array{out.storage.get()},
       Pieces(out.numElements() / columns, elementsPerChunk(x.dtype) / columns,
              coversStorage(out)),
       Elements(x), Elements(out), x.sizes, x.strides, out.sizes, out.strides,

@@ -8,6 +8,7 @@
 //
 #include "compiler/Eager/EagerBackend/Operands.h"
 
+#include "compiler/Eager/Primitives/Primitive.h"
 #include "compiler/Eager/Tensor/Support.h"
 
 namespace tinh::eager {
@@ -41,7 +42,8 @@ Ref<const TensorImpl> contiguous(const TensorImpl &x, const Call &call) {
   if (isContiguous(x))
     return &x;
   Ref<TensorImpl> copy = makeTemporary(x.dtype, x.sizes);
-  eagerBackend().cast({&x, {}}, *copy, call);
+  Input input{&x, {}};
+  perform(primitives::Cast{}, {&input, 1}, *copy, call, eagerBackend());
   return copy.get();
 }
 

@@ -10,7 +10,7 @@
 // the row's windows have there are added to as many accumulators.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/EagerBackend/Operands.h"
 
 using namespace tinh;
@@ -310,21 +310,20 @@ private:
 
 } // namespace
 
-void EagerBackend::pool(PoolOp op, const TensorImpl &x, const Window &window,
-                        TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
-  Engine::get().emplace<PoolOperation>(call, std::array{x.storage.get()},
-                                       std::array{out.storage.get()}, op, x,
-                                       window, out);
+void kernels::pool(const Primitive &primitive) {
+  const auto &[op, window] = primitive.get<primitives::Pool>();
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
+  Engine::get().emplace<PoolOperation>(
+      primitive.call, std::array{x.storage.get()},
+      std::array{out.storage.get()}, op, x, window, out);
 }
 
-void EagerBackend::maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
-                                   const Window &window, TensorImpl &out,
-                                   const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::maxPoolGradient(const Primitive &primitive) {
+  const Window &window = primitive.get<primitives::MaxPoolGradient>().window;
+  const TensorImpl &x = primitive.input(0), &dy = primitive.input(1);
+  TensorImpl &out = primitive.output();
   Engine::get().emplace<MaxPoolGradientOperation>(
-      call, std::array{x.storage.get(), dy.storage.get()},
+      primitive.call, std::array{x.storage.get(), dy.storage.get()},
       std::array{out.storage.get()}, x, dy, window, out);
 }

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Random.h"
 
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/EagerBackend/Iteration.h"
 #include "compiler/Eager/EagerBackend/Operands.h"
 
@@ -165,9 +165,9 @@ private:
 
 } // namespace
 
-void EagerBackend::random(const Draw &draw, TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::random(const Primitive &primitive) {
+  const Draw &draw = primitive.get<primitives::Random>().draw;
+  TensorImpl &out = primitive.output();
   Iteration<1> space;
   for (uint32_t d = out.rank(); d-- > 0;)
     if (out.sizes[d] != 1)
@@ -175,7 +175,8 @@ void EagerBackend::random(const Draw &draw, TensorImpl &out, const Call &call) {
   space.merge();
   int64_t perBlock = drawsWideNumbers(draw.kind, out.dtype) ? 2 : 4;
   Engine::get().emplace<RandomOperation>(
-      call, std::span<Storage *const>(), std::array{out.storage.get()},
+      primitive.call, std::span<Storage *const>(),
+      std::array{out.storage.get()},
       Pieces(ceilDiv(space.elements(), perBlock), kBlocksPerChunk,
              coversStorage(out)),
       Elements(out), out.dtype, draw, space);

@@ -13,7 +13,7 @@
 // If little is kept, the input is reduced in pieces first, and then these.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/EagerBackend/Iteration.h"
 #include "compiler/Eager/EagerBackend/RowsOperation.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
@@ -275,12 +275,10 @@ static int64_t cutReduced(ReductionSpace &space, int64_t pieces) {
   return pieces;
 }
 
-void EagerBackend::reduce(ReduceOp op, const TensorImpl &x,
-                          std::span<const int64_t> axes, TensorImpl &out,
-                          const Call &call) {
+void eager::queueReduce(ReduceOp op, const TensorImpl &x,
+                        std::span<const int64_t> axes, TensorImpl &out,
+                        const Call &call) {
   int64_t kept = out.numElements();
-  if (kept == 0)
-    return;
   bool isHalf = x.dtype == TINH_DTYPE_F16 || x.dtype == TINH_DTYPE_BF16;
   tinh_dtype_t sumType = isHalf ? TINH_DTYPE_F32 : x.dtype;
   int64_t divisor = x.numElements() / kept;
@@ -308,4 +306,9 @@ void EagerBackend::reduce(ReduceOp op, const TensorImpl &x,
   Engine::get().emplace<ReduceOperation>(
       call, std::array{partial->storage.get()}, writes, op, second,
       Elements(*partial), sumType, Elements(out), out.dtype, sumType, divisor);
+}
+
+void kernels::reduce(const Primitive &primitive) {
+  const auto &[op, axes] = primitive.get<primitives::Reduce>();
+  queueReduce(op, primitive.input(0), axes, primitive.output(), primitive.call);
 }

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/EagerBackend/Blocks.h"
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 
 using namespace tinh;
 using namespace tinh::eager;
@@ -134,9 +134,10 @@ private:
 
 } // namespace
 
-void EagerBackend::scatterElements(ScatterOp op, const TensorImpl &indices,
-                                   const TensorImpl &updates, int64_t axis,
-                                   TensorImpl &out, const Call &call) {
+void kernels::scatterElements(const Primitive &primitive) {
+  const auto &[op, axis] = primitive.get<primitives::ScatterElements>();
+  const TensorImpl &indices = primitive.input(1), &updates = primitive.input(2);
+  TensorImpl &out = primitive.output();
   if (indices.numElements() == 0)
     return;
   Iteration<3> space;
@@ -148,7 +149,7 @@ void EagerBackend::scatterElements(ScatterOp op, const TensorImpl &indices,
   space.merge();
   int64_t length = indices.sizes[axis];
   Engine::get().emplace<ScatterElementsOperation>(
-      call,
+      primitive.call,
       std::array{indices.storage.get(), updates.storage.get(),
                  out.storage.get()},
       std::array{out.storage.get()},
@@ -160,9 +161,10 @@ void EagerBackend::scatterElements(ScatterOp op, const TensorImpl &indices,
       IndexedDimension(out, static_cast<uint32_t>(axis)));
 }
 
-void EagerBackend::scatterNd(ScatterOp op, const TensorImpl &indices,
-                             const TensorImpl &updates, TensorImpl &out,
-                             const Call &call) {
+void kernels::scatterNd(const Primitive &primitive) {
+  ScatterOp op = primitive.get<primitives::ScatterNd>().op;
+  const TensorImpl &indices = primitive.input(1), &updates = primitive.input(2);
+  TensorImpl &out = primitive.output();
   if (updates.numElements() == 0)
     return;
   uint32_t numPlaces = indices.rank() - 1;
@@ -174,7 +176,7 @@ void EagerBackend::scatterNd(ScatterOp op, const TensorImpl &indices,
   std::swap(block.strides[0], block.strides[1]);
   int64_t visits = places.elements() * block.rows();
   Engine::get().emplace<ScatterNdOperation>(
-      call,
+      primitive.call,
       std::array{indices.storage.get(), updates.storage.get(),
                  out.storage.get()},
       std::array{out.storage.get()},

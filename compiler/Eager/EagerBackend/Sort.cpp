@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/EagerBackend/Iteration.h"
 #include "compiler/Eager/EagerBackend/Operands.h"
 
@@ -113,12 +113,10 @@ private:
 
 } // namespace
 
-void EagerBackend::sort(const TensorImpl &x, int64_t axis, bool descending,
-                        TensorImpl *values, TensorImpl *indices,
-                        const Call &call) {
-  const TensorImpl &result = values ? *values : *indices;
-  if (result.numElements() == 0)
-    return;
+void kernels::sort(const Primitive &primitive) {
+  const auto &[axis, descending, hasValues] = primitive.get<primitives::Sort>();
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl *values = primitive.values(), *indices = primitive.indices();
   auto strides = [&](uint32_t d, int64_t (&of)[3]) {
     of[0] = x.strides[d];
     of[1] = values ? values->strides[d] : 0;
@@ -143,9 +141,9 @@ void EagerBackend::sort(const TensorImpl &x, int64_t axis, bool descending,
   // Comparing takes longer than moving.
   int64_t perChunk = elementsPerChunk(x.dtype) / 16;
   Engine::get().emplace<SortOperation>(
-      call, std::array{x.storage.get()}, writes,
+      primitive.call, std::array{x.storage.get()}, writes,
       Pieces(space.rows(), perChunk / x.sizes[axis], covers), Elements(x),
       values ? Elements(*values) : Elements(),
       indices ? Elements(*indices) : Elements(), space, x.dtype, descending,
-      result.sizes[axis]);
+      primitive.output().sizes[axis]);
 }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/EagerBackend/Operands.h"
 
 using namespace tinh;
@@ -47,12 +47,12 @@ private:
 
 } // namespace
 
-void EagerBackend::iota(const Scalar &start, const Scalar &step,
-                        TensorImpl &out, const Call &call) {
-  if (out.numElements() == 0)
-    return;
+void kernels::iota(const Primitive &primitive) {
+  const auto &[start, step] = primitive.get<primitives::Iota>();
+  TensorImpl &out = primitive.output();
   Engine::get().emplace<IotaOperation>(
-      call, std::span<Storage *const>(), std::array{out.storage.get()},
+      primitive.call, std::span<Storage *const>(),
+      std::array{out.storage.get()},
       Pieces(out.sizes[0], elementsPerChunk(out.dtype), coversStorage(out)),
       Elements(out), out.dtype, start, step, out.strides[0]);
 }
@@ -61,8 +61,7 @@ void EagerBackend::iota(const Scalar &start, const Scalar &step,
 // The host
 //===----------------------------------------------------------------------===//
 
-void EagerBackend::fromHost(const void *data, TensorImpl &out,
-                            const Call &call) {
+void kernels::fromHost(const void *data, TensorImpl &out, const Call &call) {
   auto size = static_cast<uint64_t>(out.numElements() * elementSize(out.dtype));
   try {
     out.storage = Storage::allocate(size);
@@ -73,12 +72,12 @@ void EagerBackend::fromHost(const void *data, TensorImpl &out,
     std::memcpy(out.storage->data(), data, size);
 }
 
-const void *EagerBackend::waitToRead(const TensorImpl &x, const Call &) {
+const void *kernels::waitToRead(const TensorImpl &x) {
   Engine::get().waitToRead(*x.storage);
   return x.storage->data();
 }
 
-void *EagerBackend::waitToWrite(const TensorImpl &x, const Call &) {
+void *kernels::waitToWrite(const TensorImpl &x) {
   Engine::get().waitToWrite(*x.storage);
   return x.storage->data();
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Function/TraceBackend.h"
 
+#include "compiler/Eager/Function/TracePrimitives.h"
 #include "compiler/Eager/Function/TracedViews.h"
 #include "compiler/Eager/Random.h"
 #include "compiler/Graph/Composites.h"
@@ -21,10 +22,43 @@ TraceBackend *TraceBackend::current() {
   return backend.isTracing() ? static_cast<TraceBackend *>(&backend) : nullptr;
 }
 
-void TraceBackend::write(TensorImpl &out, const Call &call, Build build) {
+/// By kind, in the order of primitives::Attributes.
+static PrimitiveBuilder *const kBuilders[] = {traced::elementwise,
+                                              traced::cast,
+                                              traced::reduce,
+                                              traced::argReduce,
+                                              traced::cumsum,
+                                              traced::matmul,
+                                              traced::conv,
+                                              traced::convWeightGradient,
+                                              traced::pool,
+                                              traced::maxPoolGradient,
+                                              traced::softmax,
+                                              traced::layerNorm,
+                                              traced::concat,
+                                              traced::pad,
+                                              traced::flip,
+                                              traced::gather,
+                                              traced::gatherElements,
+                                              traced::gatherNd,
+                                              traced::scatterElements,
+                                              traced::scatterNd,
+                                              traced::sort,
+                                              traced::iota,
+                                              traced::random};
+static_assert(std::size(kBuilders) == primitives::kNumKinds);
+
+void TraceBackend::perform(const Primitive &primitive) {
   if (traceAutograd)
-    traceAutograd->requireNoLeaf(out, call);
-  trace.write(out, result(trace.add(call, build), call));
+    for (const TensorImpl *output : primitive.outputs)
+      traceAutograd->requireNoLeaf(*output, primitive.call);
+  Values values;
+  trace.add(primitive.call, [&](GraphOps &ops) {
+    values = kBuilders[primitive.kind()](ops, trace, primitive);
+    return values.front();
+  });
+  for (auto [output, value] : llvm::zip_equal(primitive.outputs, values))
+    trace.write(*output, result(value, primitive.call));
 }
 
 Value buildScalar(GraphOps &ops, const Scalar &scalar) {
@@ -42,80 +76,75 @@ Value buildScalar(GraphOps &ops, const Scalar &scalar) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-void TraceBackend::reduce(ReduceOp op, const TensorImpl &x,
-                          std::span<const int64_t> axes, TensorImpl &out,
-                          const Call &call) {
+Values traced::reduce(GraphOps &ops, Trace &trace, const Primitive &primitive) {
+  const auto &[op, axes] = primitive.get<primitives::Reduce>();
+  const TensorImpl &x = primitive.input(0);
   static constexpr graph::ReduceKind kKinds[] = {
       graph::ReduceKind::Sum, graph::ReduceKind::Mean, graph::ReduceKind::Prod,
       graph::ReduceKind::Max, graph::ReduceKind::Min};
-  write(out, call, [&](GraphOps &ops) {
-    return ops.reduce(kKinds[static_cast<size_t>(op)], trace.read(x),
-                      ArrayRef<int64_t>(axes.data(), axes.size()),
-                      /*keepdims=*/true);
-  });
+  return ops.reduce(kKinds[static_cast<size_t>(op)], trace.read(x),
+                    toArrayRef(axes),
+                    /*keepdims=*/true);
 }
 
-void TraceBackend::argReduce(ArgOp op, const TensorImpl &x, int64_t axis,
-                             TensorImpl &out, const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    Value input = trace.read(x);
-    NamedAttribute attributes[] = {ops.attr("axis", axis),
-                                   ops.unit("keepdims")};
-    return op == ArgOp::Max ? ops.create<graph::ArgmaxOp>({input}, attributes)
-                            : ops.create<graph::ArgminOp>({input}, attributes);
-  });
+Values traced::argReduce(GraphOps &ops, Trace &trace,
+                         const Primitive &primitive) {
+  const auto &[op, axis] = primitive.get<primitives::ArgReduce>();
+  const TensorImpl &x = primitive.input(0);
+  Value input = trace.read(x);
+  NamedAttribute attributes[] = {ops.attr("axis", axis), ops.unit("keepdims")};
+  return op == ArgOp::Max ? ops.create<graph::ArgmaxOp>({input}, attributes)
+                          : ops.create<graph::ArgminOp>({input}, attributes);
 }
 
-void TraceBackend::cumsum(const TensorImpl &x, int64_t axis, TensorImpl &out,
-                          const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    return ops.create<graph::CumsumOp>({trace.read(x)},
-                                       {ops.attr("axis", axis)});
-  });
+Values traced::cumsum(GraphOps &ops, Trace &trace, const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::Cumsum>().axis;
+  const TensorImpl &x = primitive.input(0);
+  return ops.create<graph::CumsumOp>({trace.read(x)}, {ops.attr("axis", axis)});
 }
 
 //===----------------------------------------------------------------------===//
 // Sources
 //===----------------------------------------------------------------------===//
 
-void TraceBackend::iota(const Scalar &start, const Scalar &step,
-                        TensorImpl &out, const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    Type element = elementType(trace.context(), out.dtype);
-    if (start.dtype == TINH_DTYPE_I64)
-      return ops.cast(ops.iota(out.sizes[0], start.integer, step.integer),
-                      element);
-    Value number =
-        ops.cast(ops.iota(out.sizes[0]), ops.graph.raw().getF64Type());
-    Value scaled = ops.mul(number, buildScalar(ops, step));
-    return ops.cast(ops.add(scaled, buildScalar(ops, start)), element);
-  });
+Values traced::iota(GraphOps &ops, Trace &trace, const Primitive &primitive) {
+  const auto &[start, step] = primitive.get<primitives::Iota>();
+  TensorImpl &out = primitive.output();
+  Type element = elementType(trace.context(), out.dtype);
+  if (start.dtype == TINH_DTYPE_I64)
+    return ops.cast(ops.iota(out.sizes[0], start.integer, step.integer),
+                    element);
+  Value number = ops.cast(ops.iota(out.sizes[0]), ops.graph.raw().getF64Type());
+  Value scaled = ops.mul(number, buildScalar(ops, step));
+  return ops.cast(ops.add(scaled, buildScalar(ops, start)), element);
 }
 
-void TraceBackend::random(const Draw &draw, TensorImpl &out, const Call &call) {
+Values traced::random(GraphOps &ops, Trace &trace, const Primitive &primitive) {
   if (trace.isInLoop())
-    fail(call, "the body of a loop draws the same numbers in each iteration; "
-               "draw them before it");
+    fail(primitive.call,
+         "the body of a loop draws the same numbers in each iteration; draw "
+         "them before it");
+  const Draw &draw = primitive.get<primitives::Random>().draw;
+  TensorImpl &out = primitive.output();
   const Trace::Argument &generator =
       trace.generator(*draw.generator, draw.counter,
                       blocksOfDraw(draw.kind, out.dtype,
                                    static_cast<uint64_t>(out.numElements())));
-  write(out, call, [&](GraphOps &ops) {
-    Value numbers = buildDraw(
-        ops, draw, generator.initial, draw.counter - generator.firstCounter,
-        out.dtype, elementType(trace.context(), out.dtype), out.numElements());
-    return ops.reshape(numbers, toArrayRef(out.sizes));
-  });
+  Value numbers = buildDraw(
+      ops, draw, generator.initial, draw.counter - generator.firstCounter,
+      out.dtype, elementType(trace.context(), out.dtype), out.numElements());
+  return ops.reshape(numbers, toArrayRef(out.sizes));
 }
 
 void TraceBackend::fromHost(const void *data, TensorImpl &out,
                             const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
+  Value value = trace.add(call, [&](GraphOps &ops) {
     RankedTensorType type = tensorType(trace.context(), out);
     ArrayRef<char> bytes(static_cast<const char *>(data),
                          static_cast<size_t>(graph::tensorSize(type)));
     return ops.graph.constant(denseFromBytes(type, bytes));
   });
+  trace.write(out, result(value, call));
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/ElementwiseNames.h"
-#include "compiler/Eager/Function/TraceBackend.h"
+#include "compiler/Eager/Function/TracePrimitives.h"
 #include "compiler/Eager/Function/TracedViews.h"
 
 using namespace mlir;
@@ -45,24 +45,24 @@ static Value build(GraphOps &ops, ElementwiseOp op, ArrayRef<Value> x) {
   }
 }
 
-void TraceBackend::elementwise(ElementwiseOp op, std::span<const Input> inputs,
-                               TensorImpl &out, const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    SmallVector<Value> operands;
-    for (const Input &input : inputs)
-      operands.push_back(input.tensor ? trace.read(*input.tensor)
-                                      : buildScalar(ops, input.scalar));
-    return ops.broadcast(build(ops, op, operands), toArrayRef(out.sizes));
-  });
+Values traced::elementwise(GraphOps &ops, Trace &trace,
+                           const Primitive &primitive) {
+  ElementwiseOp op = primitive.get<primitives::Elementwise>().op;
+  std::span<const Input> inputs = primitive.inputs;
+  TensorImpl &out = primitive.output();
+  SmallVector<Value> operands;
+  for (const Input &input : inputs)
+    operands.push_back(input.tensor ? trace.read(*input.tensor)
+                                    : buildScalar(ops, input.scalar));
+  return ops.broadcast(build(ops, op, operands), toArrayRef(out.sizes));
 }
 
-void TraceBackend::cast(const Input &x, TensorImpl &out, const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    Value input = x.tensor ? trace.read(*x.tensor) : buildScalar(ops, x.scalar);
-    return ops.broadcast(
-        ops.cast(input, elementType(trace.context(), out.dtype)),
-        toArrayRef(out.sizes));
-  });
+Values traced::cast(GraphOps &ops, Trace &trace, const Primitive &primitive) {
+  const Input &x = primitive.inputs[0];
+  TensorImpl &out = primitive.output();
+  Value input = x.tensor ? trace.read(*x.tensor) : buildScalar(ops, x.scalar);
+  return ops.broadcast(ops.cast(input, elementType(trace.context(), out.dtype)),
+                       toArrayRef(out.sizes));
 }
 
 } // namespace tinh::eager

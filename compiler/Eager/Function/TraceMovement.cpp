@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/Function/TraceBackend.h"
+#include "compiler/Eager/Function/TracePrimitives.h"
 #include "compiler/Eager/Function/TracedViews.h"
 #include "compiler/Graph/Composites.h"
 
@@ -15,76 +15,68 @@ using namespace mlir;
 
 namespace tinh::eager {
 
-void TraceBackend::concat(std::span<const TensorImpl *const> inputs,
-                          int64_t axis, TensorImpl &out, const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    SmallVector<Value> parts;
-    for (const TensorImpl *input : inputs)
-      parts.push_back(trace.read(*input));
-    return ops.concat(parts, axis);
-  });
+Values traced::concat(GraphOps &ops, Trace &trace, const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::Concat>().axis;
+  SmallVector<Value> parts;
+  for (const Input &input : primitive.inputs)
+    parts.push_back(trace.read(*input.tensor));
+  return ops.concat(parts, axis);
 }
 
-void TraceBackend::pad(const TensorImpl &x, const Dims &low, const Dims &high,
-                       PadMode mode, const Scalar &value, TensorImpl &out,
-                       const Call &call) {
+Values traced::pad(GraphOps &ops, Trace &trace, const Primitive &primitive) {
+  const auto &[low, high, mode, value] = primitive.get<primitives::Pad>();
+  const TensorImpl &x = primitive.input(0);
   static constexpr graph::PadMode kModes[] = {
       graph::PadMode::Constant, graph::PadMode::Edge, graph::PadMode::Reflect,
       graph::PadMode::Wrap};
-  write(out, call, [&](GraphOps &ops) {
-    Value input = trace.read(x);
-    auto kind = graph::PadModeAttr::get(trace.context(),
-                                        kModes[static_cast<size_t>(mode)]);
-    Value filling = mode == PadMode::Constant ? buildScalar(ops, value)
-                                              : ops.scalarLike(input, 0);
-    return ops.create<graph::PadOp>({input, filling},
-                                    {ops.attr("low", toArrayRef(low)),
-                                     ops.attr("high", toArrayRef(high)),
-                                     ops.attr("mode", kind)});
-  });
+  Value input = trace.read(x);
+  auto kind = graph::PadModeAttr::get(trace.context(),
+                                      kModes[static_cast<size_t>(mode)]);
+  Value filling = mode == PadMode::Constant ? buildScalar(ops, value)
+                                            : ops.scalarLike(input, 0);
+  return ops.create<graph::PadOp>({input, filling},
+                                  {ops.attr("low", toArrayRef(low)),
+                                   ops.attr("high", toArrayRef(high)),
+                                   ops.attr("mode", kind)});
 }
 
-void TraceBackend::flip(const TensorImpl &x, std::span<const int64_t> axes,
-                        TensorImpl &out, const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    Ints starts(x.rank(), 0), steps(x.rank(), 1);
-    for (int64_t axis : axes) {
-      starts[axis] = x.sizes[axis] - 1;
-      steps[axis] = -1;
-    }
-    return ops.create<graph::SliceOp>({trace.read(x)},
-                                      {ops.attr("starts", starts),
-                                       ops.attr("sizes", toArrayRef(x.sizes)),
-                                       ops.attr("steps", steps)});
-  });
+Values traced::flip(GraphOps &ops, Trace &trace, const Primitive &primitive) {
+  const Dims &axes = primitive.get<primitives::Flip>().axes;
+  const TensorImpl &x = primitive.input(0);
+  Ints starts(x.rank(), 0), steps(x.rank(), 1);
+  for (int64_t axis : axes) {
+    starts[axis] = x.sizes[axis] - 1;
+    steps[axis] = -1;
+  }
+  return ops.create<graph::SliceOp>({trace.read(x)},
+                                    {ops.attr("starts", starts),
+                                     ops.attr("sizes", toArrayRef(x.sizes)),
+                                     ops.attr("steps", steps)});
 }
 
 //===----------------------------------------------------------------------===//
 // By index. The graph clamps what is out of bounds.
 //===----------------------------------------------------------------------===//
 
-void TraceBackend::gather(const TensorImpl &x, const TensorImpl &indices,
-                          int64_t axis, TensorImpl &out, const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    return ops.gather(trace.read(x), trace.read(indices), axis);
-  });
+Values traced::gather(GraphOps &ops, Trace &trace, const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::Gather>().axis;
+  const TensorImpl &x = primitive.input(0), &indices = primitive.input(1);
+  return ops.gather(trace.read(x), trace.read(indices), axis);
 }
 
-void TraceBackend::gatherElements(const TensorImpl &x,
-                                  const TensorImpl &indices, int64_t axis,
-                                  TensorImpl &out, const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    return ops.create<graph::GatherElementsOp>(
-        {trace.read(x), trace.read(indices)}, {ops.attr("axis", axis)});
-  });
+Values traced::gatherElements(GraphOps &ops, Trace &trace,
+                              const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::GatherElements>().axis;
+  const TensorImpl &x = primitive.input(0), &indices = primitive.input(1);
+  return ops.create<graph::GatherElementsOp>(
+      {trace.read(x), trace.read(indices)}, {ops.attr("axis", axis)});
 }
 
-void TraceBackend::gatherNd(const TensorImpl &x, const TensorImpl &indices,
-                            TensorImpl &out, const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    return ops.create<graph::GatherNdOp>({trace.read(x), trace.read(indices)},
-                                         {ops.attr("batch_dims", int64_t(0))});
-  });
+Values traced::gatherNd(GraphOps &ops, Trace &trace,
+                        const Primitive &primitive) {
+  const TensorImpl &x = primitive.input(0), &indices = primitive.input(1);
+  return ops.create<graph::GatherNdOp>({trace.read(x), trace.read(indices)},
+                                       {ops.attr("batch_dims", int64_t(0))});
 }
 
 static NamedAttribute kindOf(ScatterOp op, GraphOps &ops) {
@@ -97,24 +89,24 @@ static NamedAttribute kindOf(ScatterOp op, GraphOps &ops) {
                                               kKinds[static_cast<size_t>(op)]));
 }
 
-void TraceBackend::scatterElements(ScatterOp op, const TensorImpl &indices,
-                                   const TensorImpl &updates, int64_t axis,
-                                   TensorImpl &out, const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    return ops.create<graph::ScatterElementsOp>(
-        {trace.read(out), trace.read(indices), trace.read(updates)},
-        {kindOf(op, ops), ops.attr("axis", axis)});
-  });
+Values traced::scatterElements(GraphOps &ops, Trace &trace,
+                               const Primitive &primitive) {
+  const auto &[op, axis] = primitive.get<primitives::ScatterElements>();
+  const TensorImpl &indices = primitive.input(1), &updates = primitive.input(2);
+  return ops.create<graph::ScatterElementsOp>(
+      {trace.read(primitive.input(0)), trace.read(indices),
+       trace.read(updates)},
+      {kindOf(op, ops), ops.attr("axis", axis)});
 }
 
-void TraceBackend::scatterNd(ScatterOp op, const TensorImpl &indices,
-                             const TensorImpl &updates, TensorImpl &out,
-                             const Call &call) {
-  write(out, call, [&](GraphOps &ops) {
-    return ops.create<graph::ScatterNdOp>(
-        {trace.read(out), trace.read(indices), trace.read(updates)},
-        kindOf(op, ops));
-  });
+Values traced::scatterNd(GraphOps &ops, Trace &trace,
+                         const Primitive &primitive) {
+  ScatterOp op = primitive.get<primitives::ScatterNd>().op;
+  const TensorImpl &indices = primitive.input(1), &updates = primitive.input(2);
+  return ops.create<graph::ScatterNdOp>({trace.read(primitive.input(0)),
+                                         trace.read(indices),
+                                         trace.read(updates)},
+                                        kindOf(op, ops));
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,22 +122,18 @@ static Value withNanAsInfinity(GraphOps &ops, Value x) {
                    x);
 }
 
-void TraceBackend::sort(const TensorImpl &x, int64_t axis, bool descending,
-                        TensorImpl *values, TensorImpl *indices,
-                        const Call &call) {
-  int64_t count = values ? values->sizes[axis] : indices->sizes[axis];
-  Value input = trace.read(x);
-  Value order = trace.add(call, [&](GraphOps &ops) {
-    return topK(ops, descending ? input : withNanAsInfinity(ops, input), axis,
-                count, /*largest=*/descending);
-  });
-  if (values)
-    write(*values, call, [&](GraphOps &ops) {
-      return ops.create<graph::GatherElementsOp>({input, order},
-                                                 {ops.attr("axis", axis)});
-    });
-  if (indices)
-    trace.write(*indices, order);
+Values traced::sort(GraphOps &ops, Trace &trace, const Primitive &primitive) {
+  const auto &[axis, descending, hasValues] = primitive.get<primitives::Sort>();
+  Value x = trace.read(primitive.input(0));
+  Value order = topK(ops, descending ? x : withNanAsInfinity(ops, x), axis,
+                     primitive.output().sizes[axis], /*largest=*/descending);
+  Values results;
+  if (primitive.values())
+    results.push_back(ops.create<graph::GatherElementsOp>(
+        {x, order}, {ops.attr("axis", axis)}));
+  if (primitive.indices())
+    results.push_back(order);
+  return results;
 }
 
 } // namespace tinh::eager

@@ -10,7 +10,7 @@
 // block is a position of rank-1 tensors.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/Function/TraceBackend.h"
+#include "compiler/Eager/Function/TracePrimitives.h"
 #include "compiler/Eager/Random.h"
 #include "compiler/Graph/Composites.h"
 

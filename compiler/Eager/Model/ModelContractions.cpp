@@ -54,8 +54,8 @@ static Action convAction(graph::ConvOp conv, size_t x, size_t weights,
     const TensorImpl &filters = use(frame[weights], call);
     if (sizes.product() > 0) {
       if (image.numElements() > 0 && filters.numElements() > 0)
-        Backend::current().conv(image, filters, nullptr, window, use(y, call),
-                                call);
+        perform(primitives::Conv{window}, {&image, &filters}, use(y, call),
+                call);
       else
         y.zero_();
     }
@@ -70,25 +70,22 @@ static Action poolAction(PoolOp kind, const Window &window, size_t x,
   return [=](Frame &frame) {
     Tensor y = makeTensor(dtype, sizes);
     if (sizes.product() > 0)
-      Backend::current().pool(kind, use(frame[x], call), window, use(y, call),
-                              call);
+      perform(primitives::Pool{kind, window}, {&use(frame[x], call)},
+              use(y, call), call);
     frame[out] = y;
   };
 }
 
 /// An op of two images, one of which may be empty.
-template <typename Primitive>
-static Action gradientAction(Primitive primitive, const Window &window,
-                             size_t x, size_t dy, size_t out,
-                             tinh_dtype_t dtype, const Dims &sizes,
-                             const Call &call) {
+static Action gradientAction(const primitives::Attributes &gradientOf, size_t x,
+                             size_t dy, size_t out, tinh_dtype_t dtype,
+                             const Dims &sizes, const Call &call) {
   return [=](Frame &frame) {
     Tensor result = makeTensor(dtype, sizes);
     const TensorImpl &image = use(frame[x], call);
     const TensorImpl &gradient = use(frame[dy], call);
     if (image.numElements() > 0 && gradient.numElements() > 0)
-      (Backend::current().*primitive)(image, gradient, window,
-                                      use(result, call), call);
+      perform(gradientOf, {&image, &gradient}, use(result, call), call);
     else if (sizes.product() > 0)
       result.zero_();
     frame[out] = result;
@@ -107,14 +104,14 @@ Action ModelOps::window(const Op &op) {
     Window window = makeWindow(conv.getKernel(), conv.getStrides(),
                                conv.getPadding(), conv.getDilations());
     window.groups = conv.getGroups();
-    return make(gradientAction<decltype(&Backend::convWeightGradient)>,
-                &Backend::convWeightGradient, window, op.in[0], op.in[1]);
+    return make(gradientAction, primitives::ConvWeightGradient{window},
+                op.in[0], op.in[1]);
   }
   if (auto pool = dyn_cast<graph::MaxPoolGradientOp>(op.op))
-    return make(gradientAction<decltype(&Backend::maxPoolGradient)>,
-                &Backend::maxPoolGradient,
-                makeWindow(pool.getKernel(), pool.getStrides(),
-                           pool.getPadding(), pool.getDilations()),
+    return make(gradientAction,
+                primitives::MaxPoolGradient{
+                    makeWindow(pool.getKernel(), pool.getStrides(),
+                               pool.getPadding(), pool.getDilations())},
                 op.in[0], op.in[1]);
   if (auto pool = dyn_cast<graph::MaxPoolOp>(op.op)) {
     return make(poolAction, PoolOp::Max,

@@ -191,8 +191,9 @@ static Action scatterAction(std::vector<size_t> in, size_t out, Write write) {
 static void scatterRows(ScatterOp op, const Tensor &y, const Tensor &number,
                         const Tensor &updates, const Call &call) {
   Tensor tuples = number.unsqueeze(-1);
-  Backend::current().scatterNd(op, use(tuples, call), use(updates, call),
-                               use(y, call), call);
+  TensorImpl &out = use(y, call);
+  perform(primitives::ScatterNd{op},
+          {&out, &use(tuples, call), &use(updates, call)}, out, call);
 }
 
 /// Writes to a view of y whose first dimension is the axis.
@@ -225,9 +226,9 @@ static Action scatterElementsAction(graph::ScatterElementsOp scatter,
       [=, op = scatterOp(scatter.getKind()), axis = int64_t(scatter.getAxis())](
           const Tensor &y, const Tensor &indices, const Tensor &updates) {
         Tensor places = clampIndices(indices, y.size(axis));
-        Backend::current().scatterElements(op, use(places, call),
-                                           use(updates, call), axis,
-                                           use(y, call), call);
+        TensorImpl &out = use(y, call);
+        perform(primitives::ScatterElements{op, axis},
+                {&out, &use(places, call), &use(updates, call)}, out, call);
       });
 }
 

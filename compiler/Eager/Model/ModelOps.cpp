@@ -8,7 +8,7 @@
 #include "compiler/Eager/Model/ModelOps.h"
 
 #include "compiler/Eager/CheckNumerics.h"
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
 #include "compiler/Eager/ElementwiseNames.h"
@@ -307,8 +307,8 @@ Action ModelOps::elementwise(const Op &op) {
       Input inputs[3];
       for (size_t i = 0; i < in.size(); ++i)
         inputs[i] = {&use(frame[in[i]], call), {}};
-      Backend::current().elementwise(*kind, std::span(inputs, in.size()),
-                                     use(y, call), call);
+      perform(primitives::Elementwise{*kind}, std::span(inputs, in.size()),
+              use(y, call), call);
     }
     frame[out] = y;
   };
@@ -330,8 +330,8 @@ static Tensor integerMean(const Tensor &x, const IntArray &axes, DType dtype) {
     for (int64_t axis : axes)
       count *= x.size(axis);
     Input inputs[] = {{&sums, {}}, {nullptr, toScalar(count, sums.dtype)}};
-    Backend::current().elementwise(ElementwiseOp::Div, inputs, use(y, call),
-                                   call);
+    perform(primitives::Elementwise{ElementwiseOp::Div}, inputs, use(y, call),
+            call);
   }
   return y.to(dtype);
 }

@@ -48,7 +48,7 @@ Tensor eager::gathered(const TensorImpl &x, const TensorImpl &indices,
   if (x.numElements() == 0)
     fail(call, "there is nothing to pick from dimension ", axis, " of shape ",
          x.sizes);
-  Backend::current().gather(x, indices, axis, use(out, call), call);
+  perform(primitives::Gather{axis}, {&x, &indices}, use(out, call), call);
   return out;
 }
 
@@ -90,7 +90,8 @@ static Tensor gatherAlong(const Tensor &x, const Tensor &index, int64_t axis,
     return out;
   if (impl.numElements() == 0)
     fail(call, "there is nothing to pick from shape ", impl.sizes);
-  Backend::current().gatherElements(impl, indices, axis, use(out, call), call);
+  perform(primitives::GatherElements{axis}, {&impl, &indices}, use(out, call),
+          call);
   return out;
 }
 
@@ -171,8 +172,8 @@ static void scatterInto(ScatterOp op, const Tensor &out, int64_t axis,
     return;
   if (impl.numElements() == 0)
     fail(call, "there is nothing to write in shape ", impl.sizes);
-  Backend::current().scatterElements(op, indices, use(values, call), axis, impl,
-                                     call);
+  perform(primitives::ScatterElements{op, axis},
+          {&impl, &indices, &use(values, call)}, impl, call);
 }
 
 const Tensor &Tensor::scatter_(int64_t axis, Operand index,
@@ -222,8 +223,9 @@ static void addParts(const Tensor &out, int64_t axis, const Operand &index,
   Tensor tuples = places.unsqueeze(1, call.at);
   parts = withoutOverlap(impl, use(parts, call), call);
   tuples = withoutOverlap(impl, use(tuples, call), call);
-  Backend::current().scatterNd(ScatterOp::Add, use(tuples, call),
-                               use(parts, call), use(target, call), call);
+  TensorImpl &written = use(target, call);
+  perform(primitives::ScatterNd{ScatterOp::Add},
+          {&written, &use(tuples, call), &use(parts, call)}, written, call);
 }
 
 const Tensor &Tensor::index_add_(int64_t axis, Operand index,
@@ -257,10 +259,15 @@ static ValuesAndIndices sortFirst(const Tensor &x, int64_t count, int64_t axis,
   if (wantsValues)
     result.values = makeTensor(impl.dtype, sizes);
   result.indices = makeTensor(int64, sizes);
-  if (sizes.product() != 0)
-    Backend::current().sort(impl, axis, descending,
-                            TensorAccess::get(result.values),
-                            TensorAccess::get(result.indices), call);
+  if (sizes.product() == 0)
+    return result;
+  Input input{&impl, {}};
+  TensorImpl *outputs[] = {TensorAccess::get(result.values),
+                           TensorAccess::get(result.indices)};
+  Backend::current().perform({primitives::Sort{axis, descending, wantsValues},
+                              {&input, 1},
+                              std::span(outputs).subspan(wantsValues ? 0 : 1),
+                              call});
   return result;
 }
 

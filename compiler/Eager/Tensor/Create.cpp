@@ -91,7 +91,7 @@ static Tensor iota(const Scalar &start, const Scalar &step, int64_t count,
                    DType dtype, const Call &call) {
   Tensor out = makeTensor(dtype, checkedSizes(count, dtype, call));
   if (count != 0)
-    Backend::current().iota(start, step, use(out, call), call);
+    perform(primitives::Iota{start, step}, {}, use(out, call), call);
   return out;
 }
 

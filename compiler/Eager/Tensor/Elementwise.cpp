@@ -81,7 +81,7 @@ Tensor eager::elementwise(ElementwiseOp op, std::span<const Operand> operands,
   Tensor out = makeTensor(result, inputs.sizes());
   TensorImpl &impl = *TensorAccess::get(out);
   if (impl.numElements() != 0)
-    Backend::current().elementwise(op, inputs.list(), impl, call);
+    perform(primitives::Elementwise{op}, inputs.list(), impl, call);
   return out;
 }
 
@@ -100,10 +100,10 @@ void eager::elementwiseInto(const Tensor &out, ElementwiseOp op,
     return;
   if (impl.dtype == compute) {
     inputs.separateFrom(impl, call);
-    return Backend::current().elementwise(op, inputs.list(), impl, call);
+    return perform(primitives::Elementwise{op}, inputs.list(), impl, call);
   }
   Tensor result = makeTensor(compute, impl.sizes);
-  Backend::current().elementwise(op, inputs.list(), use(result, call), call);
+  perform(primitives::Elementwise{op}, inputs.list(), use(result, call), call);
   copyInto(impl, use(result, call), call);
 }
 

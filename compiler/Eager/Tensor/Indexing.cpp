@@ -66,8 +66,8 @@ static Tensor sliced(const TensorImpl &x, int64_t axis, const Slice &slice,
   Tensor out = makeTensor(x.dtype, use(forwards, call).sizes);
   use(out, call).isIndexedCopy = true;
   if (count != 0 && use(out, call).numElements() != 0)
-    Backend::current().flip(use(forwards, call), {&axis, 1}, use(out, call),
-                            call);
+    perform(primitives::Flip{Dims::filled(1, axis)}, {&use(forwards, call)},
+            use(out, call), call);
   return out;
 }
 
@@ -321,7 +321,7 @@ static Tensor pick(const Indexed &indexed, const Call &call) {
   Tensor out = makeTensor(view.dtype, sizes);
   if (sizes.product() != 0) {
     requireIndexable(view, count, call);
-    Backend::current().gatherNd(view, indices, use(out, call), call);
+    perform(primitives::GatherNd{}, {&view, &indices}, use(out, call), call);
   }
   if (tuples.position == 0)
     return out;
@@ -398,9 +398,9 @@ static void put(const Indexed &indexed, const Operand &value, bool accumulate,
   requireIndexable(view, count, call);
   Tensor separate = withoutOverlap(view, use(updates, call), call);
   Tensor places = withoutOverlap(view, indices, call);
-  Backend::current().scatterNd(accumulate ? ScatterOp::Add : ScatterOp::Assign,
-                               use(places, call), use(separate, call), view,
-                               call);
+  ScatterOp op = accumulate ? ScatterOp::Add : ScatterOp::Assign;
+  perform(primitives::ScatterNd{op},
+          {&view, &use(places, call), &use(separate, call)}, view, call);
 }
 
 void Tensor::index_put_(std::span<const Index> indices, Operand value,

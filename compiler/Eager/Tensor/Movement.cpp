@@ -42,15 +42,15 @@ static Tensor join(std::span<const Tensor> inputs, int64_t axis,
       sizes[axis] += x.sizes[axis];
   }
   std::vector<Tensor> parts; // Without empty ones.
-  std::vector<const TensorImpl *> list;
+  std::vector<Input> list;
   for (const Tensor &input : inputs)
     if (use(input, call).numElements() != 0)
       parts.push_back(converted(use(input, call), dtype, call));
   for (const Tensor &part : parts)
-    list.push_back(TensorAccess::get(part));
+    list.push_back({TensorAccess::get(part), {}});
   Tensor out = makeTensor(dtype, sizes);
   if (!list.empty())
-    Backend::current().concat(list, axis, use(out, call), call);
+    perform(primitives::Concat{axis}, list, use(out, call), call);
   return out;
 }
 
@@ -193,7 +193,7 @@ Tensor tinh::flip(Operand x, const Axes &axes) {
   if (mask == 0)
     copyInto(use(out, call), impl, call);
   else if (impl.numElements() != 0)
-    Backend::current().flip(impl, axesOf(mask), use(out, call), call);
+    perform(primitives::Flip{axesOf(mask)}, {&impl}, use(out, call), call);
   return out;
 }
 
@@ -271,7 +271,7 @@ Tensor tinh::pad(Operand x, const IntArray &low, const IntArray &high,
   if (impl.numElements() == 0)
     fill(result, scalar, call);
   else
-    Backend::current().pad(impl, before, after, how, scalar, result, call);
+    perform(primitives::Pad{before, after, how, scalar}, {&impl}, result, call);
   return out;
 }
 

@@ -42,7 +42,7 @@ static Tensor softmaxLike(SoftmaxOp op, const Operand &x, int64_t axis,
     return filled({}, toScalar(op == SoftmaxOp::Softmax, impl.dtype), call);
   Tensor out = makeTensor(impl.dtype, impl.sizes);
   if (impl.numElements() != 0)
-    Backend::current().softmax(op, impl, axis, use(out, call), call);
+    perform(primitives::Softmax{op, axis}, {&impl}, use(out, call), call);
   return out;
 }
 
@@ -86,9 +86,10 @@ static Tensor normalize(const Operand &x, const Shape &shape,
   Tensor shift = parameterOf("bias", bias, sizes, impl, call);
   Tensor out = makeTensor(impl.dtype, impl.sizes);
   if (impl.numElements() != 0)
-    Backend::current().layerNorm(
-        impl, TensorAccess::get(scale), TensorAccess::get(shift),
-        {sizes.size(), epsilon, rms}, use(out, call), call);
+    perform(
+        primitives::LayerNorm{{sizes.size(), epsilon, rms}, scale.defined()},
+        {&impl, TensorAccess::get(scale), TensorAccess::get(shift)},
+        use(out, call), call);
   return out;
 }
 

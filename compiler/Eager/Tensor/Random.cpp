@@ -34,7 +34,7 @@ static Tensor drawn(Draw::Kind kind, const Scalar &a, const Scalar &b,
     return out;
   const std::shared_ptr<Generator::State> &state = generator.state();
   Draw draw = {kind, a, b, state->seed, state->counter, &state};
-  Backend::current().random(draw, impl, call);
+  perform(primitives::Random{draw}, {}, impl, call);
   state->counter += blocksOfDraw(kind, dtype, count);
   return out;
 }

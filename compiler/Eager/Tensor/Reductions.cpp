@@ -77,7 +77,7 @@ static Tensor reduce(ReduceOp op, const TensorImpl &x, uint32_t mask,
   else if (mask == 0)
     copyInto(impl, x, call);
   else
-    Backend::current().reduce(op, x, axesOf(mask), impl, call);
+    perform(primitives::Reduce{op, axesOf(mask)}, {&x}, impl, call);
   return dropAxes(out, mask, keepdims, call);
 }
 
@@ -155,7 +155,7 @@ static Tensor argReduce(ArgOp op, const Operand &x, std::optional<int64_t> axis,
   if (use(out, call).numElements() != 0) {
     if (impl.numElements() == 0)
       fail(call, "there are no elements along the axis in shape ", impl.sizes);
-    Backend::current().argReduce(op, impl, along, use(out, call), call);
+    perform(primitives::ArgReduce{op, along}, {&impl}, use(out, call), call);
   }
   if (axis && !original.empty())
     return dropAxes(out, mask, keepdims, call);
@@ -180,7 +180,7 @@ Tensor tinh::cumsum(Operand x, int64_t axis) {
     return copied(impl, dtype, call);
   Tensor out = makeTensor(dtype, impl.sizes);
   if (impl.numElements() != 0)
-    Backend::current().cumsum(impl, axis, use(out, call), call);
+    perform(primitives::Cumsum{axis}, {&impl}, use(out, call), call);
   return out;
 }
 

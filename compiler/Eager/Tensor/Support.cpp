@@ -19,7 +19,7 @@ using namespace tinh;
 using namespace tinh::eager;
 
 //===----------------------------------------------------------------------===//
-// Tensors and backends
+// Memory of tensors
 //===----------------------------------------------------------------------===//
 
 using TensorBlocks = FreeList<sizeof(TensorImpl), 64>;
@@ -32,24 +32,6 @@ void TensorImpl::destroy(TensorImpl *tensor) {
   tensor->~TensorImpl();
   TensorBlocks::deallocate(tensor);
 }
-
-static thread_local Backend *activeBackend = nullptr;
-
-Backend &Backend::current() {
-  if (!activeBackend) [[unlikely]]
-    activeBackend = &recordingBackend();
-  return *activeBackend;
-}
-
-void Backend::allocate(TensorImpl &out) {
-  out.storage = Storage::create(static_cast<uint64_t>(out.numElements()) *
-                                DType(out.dtype).size());
-}
-
-BackendScope::BackendScope(Backend &backend)
-    : previous(std::exchange(activeBackend, &backend)) {}
-
-BackendScope::~BackendScope() { activeBackend = previous; }
 
 //===----------------------------------------------------------------------===//
 // Errors
@@ -239,12 +221,13 @@ Tensor eager::makeTensor(DType dtype, const Dims &sizes) {
 
 void eager::copyInto(TensorImpl &out, const TensorImpl &x, const Call &call) {
   if (out.numElements() != 0)
-    Backend::current().cast({&x, {}}, out, call);
+    perform(primitives::Cast{}, {&x}, out, call);
 }
 
 void eager::fill(TensorImpl &out, const Scalar &value, const Call &call) {
+  Input input{nullptr, value};
   if (out.numElements() != 0)
-    Backend::current().cast({nullptr, value}, out, call);
+    perform(primitives::Cast{}, {&input, 1}, out, call);
 }
 
 Tensor eager::copied(const TensorImpl &x, DType dtype, const Call &call) {

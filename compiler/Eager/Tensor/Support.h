@@ -13,7 +13,7 @@
 #ifndef TINH_EAGER_TENSOR_SUPPORT_H
 #define TINH_EAGER_TENSOR_SUPPORT_H
 
-#include "compiler/Eager/Backend.h"
+#include "compiler/Eager/Primitives/Primitive.h"
 #include "compiler/Eager/Tensor/TensorImpl.h"
 #include "tinh/tensor.h"
 

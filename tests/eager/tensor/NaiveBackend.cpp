@@ -42,8 +42,47 @@ void *NaiveBackend::waitToWrite(const TensorImpl &x, const Call &) {
   return x.storage->data();
 }
 
-void NaiveBackend::iota(const Scalar &start, const Scalar &step,
-                        TensorImpl &out, const Call &) {
+//===----------------------------------------------------------------------===//
+// Primitives
+//===----------------------------------------------------------------------===//
+
+/// By kind, in the order of primitives::Attributes.
+static PrimitiveFunction *const kFunctions[] = {naive::elementwise,
+                                                naive::cast,
+                                                naive::reduce,
+                                                naive::argReduce,
+                                                naive::cumsum,
+                                                naive::matmul,
+                                                naive::conv,
+                                                naive::convWeightGradient,
+                                                naive::pool,
+                                                naive::maxPoolGradient,
+                                                naive::softmax,
+                                                naive::layerNorm,
+                                                naive::concat,
+                                                naive::pad,
+                                                naive::flip,
+                                                naive::gather,
+                                                naive::gatherElements,
+                                                naive::gatherNd,
+                                                naive::scatterElements,
+                                                naive::scatterNd,
+                                                naive::sort,
+                                                naive::iota,
+                                                naive::random};
+static_assert(std::size(kFunctions) == primitives::kNumKinds);
+
+void NaiveBackend::perform(const Primitive &primitive) {
+  kFunctions[primitive.kind()](primitive);
+}
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+void naive::iota(const Primitive &primitive) {
+  const auto &[start, step] = primitive.get<primitives::Iota>();
+  TensorImpl &out = primitive.output();
   for (int64_t i = 0; i < out.sizes[0]; ++i) {
     Element element;
     if (isFloating(start.dtype)) {
@@ -57,7 +96,9 @@ void NaiveBackend::iota(const Scalar &start, const Scalar &step,
   }
 }
 
-void NaiveBackend::random(const Draw &draw, TensorImpl &out, const Call &) {
+void naive::random(const Primitive &primitive) {
+  const Draw &draw = primitive.get<primitives::Random>().draw;
+  TensorImpl &out = primitive.output();
   uint64_t index = 0;
   forEach(out.sizes, [&](const Place &place) {
     uint64_t perBlock = drawsWideNumbers(draw.kind, out.dtype) ? 2 : 4;
@@ -104,9 +145,10 @@ static Element combine(ReduceOp op, const Element &a, const Element &b,
   __builtin_unreachable();
 }
 
-void NaiveBackend::reduce(ReduceOp op, const TensorImpl &x,
-                          std::span<const int64_t> axes, TensorImpl &out,
-                          const Call &) {
+void naive::reduce(const Primitive &primitive) {
+  const auto &[op, axes] = primitive.get<primitives::Reduce>();
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
   forEach(out.sizes, [&](const Place &place) {
     Dims extents = Dims::filled(x.rank(), 1);
     for (int64_t axis : axes)
@@ -127,8 +169,10 @@ void NaiveBackend::reduce(ReduceOp op, const TensorImpl &x,
   });
 }
 
-void NaiveBackend::argReduce(ArgOp op, const TensorImpl &x, int64_t axis,
-                             TensorImpl &out, const Call &) {
+void naive::argReduce(const Primitive &primitive) {
+  const auto &[op, axis] = primitive.get<primitives::ArgReduce>();
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
   forEach(out.sizes, [&](const Place &place) {
     Place at = place;
     Element best = Array(x)[at];
@@ -150,8 +194,10 @@ void NaiveBackend::argReduce(ArgOp op, const TensorImpl &x, int64_t axis,
   });
 }
 
-void NaiveBackend::cumsum(const TensorImpl &x, int64_t axis, TensorImpl &out,
-                          const Call &) {
+void naive::cumsum(const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::Cumsum>().axis;
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
   Dims starts = x.sizes;
   starts[axis] = 1;
   forEach(starts, [&](const Place &place) {
@@ -166,8 +212,10 @@ void NaiveBackend::cumsum(const TensorImpl &x, int64_t axis, TensorImpl &out,
   });
 }
 
-void NaiveBackend::sort(const TensorImpl &x, int64_t axis, bool descending,
-                        TensorImpl *values, TensorImpl *indices, const Call &) {
+void naive::sort(const Primitive &primitive) {
+  const auto &[axis, descending, hasValues] = primitive.get<primitives::Sort>();
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl *values = primitive.values(), *indices = primitive.indices();
   Dims starts = x.sizes;
   starts[axis] = 1;
   forEach(starts, [&](const Place &place) {
@@ -181,7 +229,7 @@ void NaiveBackend::sort(const TensorImpl &x, int64_t axis, bool descending,
       bool isTie = !isLess(low, high, x.dtype) && !isLess(high, low, x.dtype);
       return isTie ? a.second < b.second : isLess(low, high, x.dtype);
     });
-    int64_t count = (values ? values : indices)->sizes[axis];
+    int64_t count = primitive.output().sizes[axis];
     for (at[axis] = 0; at[axis] < count; ++at[axis]) {
       if (values)
         Array(*values).set(at, row[at[axis]].first);
@@ -195,9 +243,10 @@ void NaiveBackend::sort(const TensorImpl &x, int64_t axis, bool descending,
 // Products and windows
 //===----------------------------------------------------------------------===//
 
-void NaiveBackend::matmul(const TensorImpl &a, const TensorImpl &b,
-                          const TensorImpl *bias, TensorImpl &out,
-                          const Call &) {
+void naive::matmul(const Primitive &primitive) {
+  const TensorImpl &a = primitive.input(0), &b = primitive.input(1);
+  const TensorImpl *bias = primitive.optionalInput(2);
+  TensorImpl &out = primitive.output();
   uint32_t rank = out.rank();
   forEach(out.sizes, [&](const Place &place) {
     Element sum;
@@ -232,9 +281,11 @@ forWindow(const Window &window, const TensorImpl &x, const Place &outPlace,
   });
 }
 
-void NaiveBackend::conv(const TensorImpl &x, const TensorImpl &weights,
-                        const TensorImpl *bias, const Window &window,
-                        TensorImpl &out, const Call &) {
+void naive::conv(const Primitive &primitive) {
+  const Window &window = primitive.get<primitives::Conv>().window;
+  const TensorImpl &x = primitive.input(0), &weights = primitive.input(1);
+  const TensorImpl *bias = primitive.optionalInput(2);
+  TensorImpl &out = primitive.output();
   int64_t perGroup = weights.sizes[1];
   forEach(out.sizes, [&](const Place &place) {
     Element sum;
@@ -258,9 +309,10 @@ void NaiveBackend::conv(const TensorImpl &x, const TensorImpl &weights,
   });
 }
 
-void NaiveBackend::convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
-                                      const Window &window, TensorImpl &out,
-                                      const Call &) {
+void naive::convWeightGradient(const Primitive &primitive) {
+  const Window &window = primitive.get<primitives::ConvWeightGradient>().window;
+  const TensorImpl &x = primitive.input(0), &dy = primitive.input(1);
+  TensorImpl &out = primitive.output();
   int64_t perGroup = out.sizes[0] / window.groups;
   forEach(out.sizes, [&](const Place &place) {
     Element sum;
@@ -283,9 +335,10 @@ void NaiveBackend::convWeightGradient(const TensorImpl &x, const TensorImpl &dy,
   });
 }
 
-void NaiveBackend::maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
-                                   const Window &window, TensorImpl &out,
-                                   const Call &) {
+void naive::maxPoolGradient(const Primitive &primitive) {
+  const Window &window = primitive.get<primitives::MaxPoolGradient>().window;
+  const TensorImpl &x = primitive.input(0), &dy = primitive.input(1);
+  TensorImpl &out = primitive.output();
   forEach(out.sizes,
           [&](const Place &place) { Array(out).set(place, Element()); });
   forEach(dy.sizes, [&](const Place &place) {
@@ -305,8 +358,10 @@ void NaiveBackend::maxPoolGradient(const TensorImpl &x, const TensorImpl &dy,
   });
 }
 
-void NaiveBackend::pool(PoolOp op, const TensorImpl &x, const Window &window,
-                        TensorImpl &out, const Call &) {
+void naive::pool(const Primitive &primitive) {
+  const auto &[op, window] = primitive.get<primitives::Pool>();
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
   forEach(out.sizes, [&](const Place &place) {
     Element result;
     bool isFirst = true;
@@ -335,8 +390,10 @@ void NaiveBackend::pool(PoolOp op, const TensorImpl &x, const Window &window,
 // Norms
 //===----------------------------------------------------------------------===//
 
-void NaiveBackend::softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis,
-                           TensorImpl &out, const Call &) {
+void naive::softmax(const Primitive &primitive) {
+  const auto &[op, axis] = primitive.get<primitives::Softmax>();
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
   Dims starts = x.sizes;
   starts[axis] = 1;
   forEach(starts, [&](const Place &place) {
@@ -358,9 +415,11 @@ void NaiveBackend::softmax(SoftmaxOp op, const TensorImpl &x, int64_t axis,
   });
 }
 
-void NaiveBackend::layerNorm(const TensorImpl &x, const TensorImpl *scale,
-                             const TensorImpl *bias, const Normalization &norm,
-                             TensorImpl &out, const Call &) {
+void naive::layerNorm(const Primitive &primitive) {
+  const Normalization &norm = primitive.get<primitives::LayerNorm>().norm;
+  const TensorImpl &x = primitive.input(0);
+  const TensorImpl *scale = primitive.scale(), *bias = primitive.bias();
+  TensorImpl &out = primitive.output();
   uint32_t first = x.rank() - norm.numDims;
   Dims outer = x.sizes, inner;
   for (uint32_t i = first; i < x.rank(); ++i) {

@@ -230,8 +230,10 @@ static tinh_dtype_t dtypeOf(const Input &input) {
   return input.tensor ? input.tensor->dtype : input.scalar.dtype;
 }
 
-void NaiveBackend::elementwise(ElementwiseOp op, std::span<const Input> inputs,
-                               TensorImpl &out, const Call &) {
+void naive::elementwise(const Primitive &primitive) {
+  ElementwiseOp op = primitive.get<primitives::Elementwise>().op;
+  std::span<const Input> inputs = primitive.inputs;
+  TensorImpl &out = primitive.output();
   tinh_dtype_t dtype = dtypeOf(inputs.back()); // Where: not the condition's.
   forEach(out.sizes, [&](const Place &place) {
     Element operands[3];
@@ -241,7 +243,9 @@ void NaiveBackend::elementwise(ElementwiseOp op, std::span<const Input> inputs,
   });
 }
 
-void NaiveBackend::cast(const Input &x, TensorImpl &out, const Call &) {
+void naive::cast(const Primitive &primitive) {
+  const Input &x = primitive.inputs[0];
+  TensorImpl &out = primitive.output();
   bool fromReal = isFloating(dtypeOf(x)), toReal = isFloating(out.dtype);
   forEach(out.sizes, [&](const Place &place) {
     Element element = read(x, place);

@@ -13,22 +13,25 @@
 using namespace tinh;
 using namespace tinh::eager;
 
-void NaiveBackend::concat(std::span<const TensorImpl *const> inputs,
-                          int64_t axis, TensorImpl &out, const Call &) {
+void naive::concat(const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::Concat>().axis;
+  TensorImpl &out = primitive.output();
   int64_t start = 0;
-  for (const TensorImpl *input : inputs) {
-    forEach(input->sizes, [&](const Place &place) {
+  for (const Input &input : primitive.inputs) {
+    const TensorImpl &x = *input.tensor;
+    forEach(x.sizes, [&](const Place &place) {
       Place at = place;
       at[axis] += start;
-      Array(out).set(at, Array(*input)[place]);
+      Array(out).set(at, Array(x)[place]);
     });
-    start += input->sizes[axis];
+    start += x.sizes[axis];
   }
 }
 
-void NaiveBackend::pad(const TensorImpl &x, const Dims &low, const Dims &high,
-                       PadMode mode, const Scalar &value, TensorImpl &out,
-                       const Call &) {
+void naive::pad(const Primitive &primitive) {
+  const auto &[low, high, mode, value] = primitive.get<primitives::Pad>();
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
   forEach(out.sizes, [&](const Place &place) {
     Place at = place;
     bool inside = true;
@@ -50,8 +53,10 @@ void NaiveBackend::pad(const TensorImpl &x, const Dims &low, const Dims &high,
   });
 }
 
-void NaiveBackend::flip(const TensorImpl &x, std::span<const int64_t> axes,
-                        TensorImpl &out, const Call &) {
+void naive::flip(const Primitive &primitive) {
+  const Dims &axes = primitive.get<primitives::Flip>().axes;
+  const TensorImpl &x = primitive.input(0);
+  TensorImpl &out = primitive.output();
   forEach(out.sizes, [&](const Place &place) {
     Place at = place;
     for (int64_t axis : axes)
@@ -77,24 +82,27 @@ static int64_t checkedIndex(const Element &element, const TensorImpl &x,
   return index < 0 ? index + extent : index;
 }
 
-void NaiveBackend::gather(const TensorImpl &x, const TensorImpl &indices,
-                          int64_t axis, TensorImpl &out, const Call &call) {
+void naive::gather(const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::Gather>().axis;
+  const TensorImpl &x = primitive.input(0), &indices = primitive.input(1);
+  TensorImpl &out = primitive.output();
   forEach(out.sizes, [&](const Place &place) {
     auto begin = place.begin() + axis, end = begin + indices.rank();
     Element index = Array(indices)[Place(begin, end)];
     Place at(place.begin(), begin);
-    at.push_back(checkedIndex(index, x, axis, call));
+    at.push_back(checkedIndex(index, x, axis, primitive.call));
     at.insert(at.end(), end, place.end());
     Array(out).set(place, Array(x)[at]);
   });
 }
 
-void NaiveBackend::gatherElements(const TensorImpl &x,
-                                  const TensorImpl &indices, int64_t axis,
-                                  TensorImpl &out, const Call &call) {
+void naive::gatherElements(const Primitive &primitive) {
+  int64_t axis = primitive.get<primitives::GatherElements>().axis;
+  const TensorImpl &x = primitive.input(0), &indices = primitive.input(1);
+  TensorImpl &out = primitive.output();
   forEach(out.sizes, [&](const Place &place) {
     Place at = place;
-    at[axis] = checkedIndex(Array(indices)[place], x, axis, call);
+    at[axis] = checkedIndex(Array(indices)[place], x, axis, primitive.call);
     Array(out).set(place, Array(x)[at]);
   });
 }
@@ -114,10 +122,12 @@ static Place placeOfTuple(const TensorImpl &x, const TensorImpl &indices,
   return at;
 }
 
-void NaiveBackend::gatherNd(const TensorImpl &x, const TensorImpl &indices,
-                            TensorImpl &out, const Call &call) {
+void naive::gatherNd(const Primitive &primitive) {
+  const TensorImpl &x = primitive.input(0), &indices = primitive.input(1);
+  TensorImpl &out = primitive.output();
   forEach(out.sizes, [&](const Place &place) {
-    Array(out).set(place, Array(x)[placeOfTuple(x, indices, place, call)]);
+    Array(out).set(place,
+                   Array(x)[placeOfTuple(x, indices, place, primitive.call)]);
   });
 }
 
@@ -137,21 +147,23 @@ static void write(ScatterOp op, TensorImpl &out, const Place &at,
   Array(out).set(at, element);
 }
 
-void NaiveBackend::scatterElements(ScatterOp op, const TensorImpl &indices,
-                                   const TensorImpl &updates, int64_t axis,
-                                   TensorImpl &out, const Call &call) {
+void naive::scatterElements(const Primitive &primitive) {
+  const auto &[op, axis] = primitive.get<primitives::ScatterElements>();
+  const TensorImpl &indices = primitive.input(1), &updates = primitive.input(2);
+  TensorImpl &out = primitive.output();
   forEach(indices.sizes, [&](const Place &place) {
     Place at = place;
-    at[axis] = checkedIndex(Array(indices)[place], out, axis, call);
+    at[axis] = checkedIndex(Array(indices)[place], out, axis, primitive.call);
     write(op, out, at, Array(updates)[place]);
   });
 }
 
-void NaiveBackend::scatterNd(ScatterOp op, const TensorImpl &indices,
-                             const TensorImpl &updates, TensorImpl &out,
-                             const Call &call) {
+void naive::scatterNd(const Primitive &primitive) {
+  ScatterOp op = primitive.get<primitives::ScatterNd>().op;
+  const TensorImpl &indices = primitive.input(1), &updates = primitive.input(2);
+  TensorImpl &out = primitive.output();
   forEach(updates.sizes, [&](const Place &place) {
-    write(op, out, placeOfTuple(out, indices, place, call),
+    write(op, out, placeOfTuple(out, indices, place, primitive.call),
           Array(updates)[place]);
   });
 }

@@ -47,7 +47,7 @@ static Tensor product(const TensorImpl &a, const TensorImpl &b,
   if (impl.numElements() == 0)
     return out;
   if (a.sizes.back() != 0)
-    Backend::current().matmul(a, b, bias, impl, call);
+    perform(primitives::Matmul{}, {&a, &b, bias}, impl, call);
   else if (bias)
     copyInto(impl, *bias, call);
   else

@@ -145,8 +145,8 @@ Tensor tinh::eager::convolve(const TensorImpl &x, const TensorImpl &weights,
   if (impl.numElements() == 0)
     return out;
   if (weights.numElements() != 0 && x.numElements() != 0) {
-    Backend::current().conv(x, weights, TensorAccess::get(bias), window, impl,
-                            call);
+    perform(primitives::Conv{window}, {&x, &weights, TensorAccess::get(bias)},
+            impl, call);
     return out;
   }
   fill(impl, toScalar(0, x.dtype), call); // A sum of nothing.
@@ -243,7 +243,7 @@ static Tensor pool(uint32_t rank, PoolOp op, const Operand &x,
   sizes.insert(0, impl.sizes[0]);
   Tensor out = makeTensor(impl.dtype, sizes);
   if (use(out, call).numElements() != 0)
-    Backend::current().pool(op, impl, window, use(out, call), call);
+    perform(primitives::Pool{op, window}, {&impl}, use(out, call), call);
   return withoutBatch(out, x, call);
 }
 

@@ -1,19 +1,18 @@
-//===- DeviceBackend.cpp - Operations where their operands lie ------------===//
+//===- DevicePlacement.cpp - Operations where their operands lie ----------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/Cuda/DeviceBackend.h"
+#include "compiler/Eager/Cuda/DevicePlacement.h"
 
 #include "compiler/Eager/Cuda/GpuPrimitives.h"
 #include "compiler/Eager/Cuda/GpuRun.h"
-#include "compiler/Eager/EagerBackend/EagerBackend.h"
+#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 #include "compiler/Eager/EagerBackend/Operands.h"
+#include "compiler/Eager/Primitives/Dispatch.h"
 #include "compiler/Eager/Tensor/Device.h"
-
-#include <atomic>
 
 namespace tinh::eager {
 
@@ -56,8 +55,9 @@ static void choosePlace(const TensorImpl &x, uint8_t place) {
   x.storage->choosePlace(place, place ? &Gpu::atPlace(place).pool() : nullptr);
 }
 
-void DeviceBackend::perform(const Primitive &primitive) {
-  uint8_t place = placeOf(primitive);
+/// Puts inputs and outputs that lie nowhere yet in a place, where all others
+/// must be.
+static void placeAll(const Primitive &primitive, uint8_t place) {
   for (const Input &input : primitive.inputs) {
     if (!input.tensor)
       continue;
@@ -72,10 +72,6 @@ void DeviceBackend::perform(const Primitive &primitive) {
       choosePlace(*output, place);
     else if (output->storage->place() != place)
       failMixed(*output, place, primitive.call);
-  if (place == 0)
-    primitive.replay(cpuBackend(), primitive.inputs, primitive.outputs);
-  else
-    performOnGpu(Gpu::atPlace(place), primitive);
 }
 
 //===----------------------------------------------------------------------===//
@@ -90,15 +86,26 @@ static Ref<TensorImpl> makeAt(uint8_t place, tinh_dtype_t dtype,
   return tensor;
 }
 
-void DeviceBackend::cast(const Input &x, TensorImpl &out, const Call &call) {
-  if (!x.tensor || x.tensor->storage->isOpen() || out.storage->isOpen() ||
-      x.tensor->storage->place() == out.storage->place())
-    return PrimitiveBackend::cast(x, out, call);
-  uint8_t from = x.tensor->storage->place(), to = out.storage->place();
-  Ref<const TensorImpl> source = x.tensor;
+/// Where both lie.
+static void castWithin(const TensorImpl &x, TensorImpl &out, const Call &call) {
+  Input input{&x, {}};
+  perform(primitives::Cast{}, {&input, 1}, out, call, eagerBackend());
+}
+
+static bool isTransfer(const Primitive &primitive) {
+  if (!primitive.is<primitives::Cast>() || !primitive.inputs[0].tensor)
+    return false;
+  const Storage &from = *primitive.input(0).storage;
+  const Storage &to = *primitive.output().storage;
+  return !from.isOpen() && !to.isOpen() && from.place() != to.place();
+}
+
+static void transfer(const TensorImpl &x, TensorImpl &out, const Call &call) {
+  uint8_t from = x.storage->place(), to = out.storage->place();
+  Ref<const TensorImpl> source = &x;
   if (source->dtype != out.dtype || !isContiguous(*source)) {
     Ref<TensorImpl> copy = makeAt(from, out.dtype, source->sizes);
-    cast(x, *copy, call);
+    castWithin(x, *copy, call);
     source = copy.get();
   }
   if (from != 0 && to != 0) { // By way of the CPU.
@@ -110,18 +117,28 @@ void DeviceBackend::cast(const Input &x, TensorImpl &out, const Call &call) {
     return queueTransfer(*source, out, call);
   Ref<TensorImpl> arrived = makeAt(to, out.dtype, source->sizes);
   queueTransfer(*source, *arrived, call);
-  cast({arrived.get(), {}}, out, call);
+  castWithin(*arrived, out, call);
 }
 
-void DeviceBackend::fromHost(const void *data, TensorImpl &out,
-                             const Call &call) {
+void performByDevice(const Primitive &primitive) {
+  if (isTransfer(primitive))
+    return transfer(primitive.input(0), primitive.output(), primitive.call);
+  uint8_t place = placeOf(primitive);
+  placeAll(primitive, place);
+  if (place == 0)
+    performOnCpu(primitive);
+  else
+    queueOnGpu(Gpu::atPlace(place), primitive);
+}
+
+void fromHostByDevice(const void *data, TensorImpl &out, const Call &call) {
   uint8_t place =
       out.storage->isOpen() ? placeOf(currentDevice()) : out.storage->place();
   if (place == 0)
-    return cpuBackend().fromHost(data, out, call);
+    return kernels::fromHost(data, out, call);
   choosePlace(out, place);
   Ref<TensorImpl> copy = makeTemporary(out.dtype, out.sizes);
-  cpuBackend().fromHost(data, *copy, call);
+  kernels::fromHost(data, *copy, call);
   queueTransfer(*copy, out, call);
 }
 
@@ -140,28 +157,14 @@ static bool waitOnGpu(const TensorImpl &x, const Call &call) {
   return true;
 }
 
-const void *DeviceBackend::waitToRead(const TensorImpl &x, const Call &call) {
-  const void *data = cpuBackend().waitToRead(x, call);
+const void *waitToReadByDevice(const TensorImpl &x, const Call &call) {
+  const void *data = kernels::waitToRead(x);
   return waitOnGpu(x, call) ? nullptr : data;
 }
 
-void *DeviceBackend::waitToWrite(const TensorImpl &x, const Call &call) {
-  void *data = cpuBackend().waitToWrite(x, call);
+void *waitToWriteByDevice(const TensorImpl &x, const Call &call) {
+  void *data = kernels::waitToWrite(x);
   return waitOnGpu(x, call) ? nullptr : data;
-}
-
-//===----------------------------------------------------------------------===//
-// The engine's backend
-//===----------------------------------------------------------------------===//
-
-static std::atomic<bool> dispatches = false;
-
-void dispatchByDevice() { dispatches = true; }
-
-Backend &eagerBackend() {
-  // Never destroyed: static tensors may outlive anything else.
-  static auto *byDevice = new DeviceBackend;
-  return dispatches.load(std::memory_order_relaxed) ? *byDevice : cpuBackend();
 }
 
 } // namespace tinh::eager
