@@ -30,7 +30,7 @@ and what was found. Each below is one that a test provokes; names, numbers and t
 those of the test, so that a search for the words between them finds it. Importers go on
 after an error and say up to twenty, in the order of the file; what reads a wrong tensor is
 left out. The exit code is 1 for wrong input, 2 for a wrong command line and 3 for a
-defect of ours, [an internal error](architecture.md#internal-errors).
+defect of ours, [an internal error](architecture.md#errors).
 """
 
 # A literal of C++ behind its prefix, or a comment or a character, which may hold

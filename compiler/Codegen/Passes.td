@@ -157,7 +157,7 @@ def ApproximateMath : Pass<"approximate-math", "::mlir::ModuleOp"> {
 }
 
 def OrderByteGroups : Pass<"order-byte-groups", "::mlir::ModuleOp"> {
-  let summary = "Find the bytes whose products fit into 16 bits";
+  let summary = "Find the int8 weights whose products fit into 16 bits";
   let description = [{
     Where the CPU that the module's `graph.cpu` names has no instruction for bytes,
     a product that reads panels of constant ones gets an operand more, if it costs
@@ -175,7 +175,7 @@ def OrderByteGroups : Pass<"order-byte-groups", "::mlir::ModuleOp"> {
 }
 
 def LayOutWeights : Pass<"lay-out-weights", "::mlir::ModuleOp"> {
-  let summary = "Let weights lie as the products that read them want them";
+  let summary = "Let weights lie as the matmuls that read them want them";
   let description = [{
     For the CPU that the module's `graph.cpu` names; kernels say how an argument
     lies in `cpu.layout`.
@@ -188,7 +188,7 @@ def LayOutWeights : Pass<"lay-out-weights", "::mlir::ModuleOp"> {
     Kernels are split whose strategies want that. Then constants that products read
     are packed by kernels of their own, in as few layouts as leave each product, in
     all functions, nearly as fast as one of its own; so are weights that are
-    computed, where that pays. Constant filters of 3 x 3 taps are transformed where
+    computed, where that pays. Constant filters of 3 x 3 are transformed where
     Winograd's algorithms take less (`winograd`); gradients by filters say in
     `cpu.transforms` which of them they may have. Kernels on the GPU are split and
     get their weights as they want them.

@@ -105,7 +105,7 @@ LogicalResult Pruner::findKept() {
           fits = true;
         }
     if (!fits)
-      return fail("no product or convolution with constant weights fits '" +
+      return fail("no matmul or convolution with constant weights fits '" +
                   text + "'" +
                   (layers.empty() ? Twine()
                                   : "; the first one is called '" +
@@ -126,7 +126,7 @@ LogicalResult Pruner::findGroups() {
       reasons = ": the outputs of '" + layer.name + "' stay, " + whyKept(layer);
   return fail("there is nothing to prune" +
               (layers.empty()
-                   ? Twine(": no product or convolution has constant weights")
+                   ? Twine(": no matmul or convolution has constant weights")
                    : Twine(reasons)));
 }
 

@@ -79,7 +79,7 @@ reportSparsity(ModuleOp module, const std::string &modelDirectory) {
   }
   if (report.empty())
     return emitError(UnknownLoc::get(module.getContext()),
-                     "no product or convolution has constant weights");
+                     "no matmul or convolution has constant weights");
   return report;
 }
 

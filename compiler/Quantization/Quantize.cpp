@@ -67,7 +67,7 @@ LogicalResult Quantizer::findLayers() {
   std::vector<Layer> layers = quantization::findLayers(model.main());
   if (layers.empty())
     return emitError(model.location(),
-                     "there is nothing to quantise: no product or convolution "
+                     "there is nothing to quantise: no matmul or convolution "
                      "of f32 has constant weights");
   for (auto [i, layer] : llvm::enumerate(layers)) {
     StringRef op = layer.op->getName().stripDialect();

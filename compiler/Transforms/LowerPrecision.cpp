@@ -426,7 +426,7 @@ lowerPrecision(ModuleOp module, const Precision &precision,
     return count;
   return modelError(module)
          << "the precision \"" << precision.type
-         << "\" changes nothing: the model has no products or convolutions in "
+         << "\" changes nothing: the model has no matmuls or convolutions in "
             "f32, or all of them are kept; leave it out";
 }
 

@@ -77,13 +77,13 @@ def PropagateQuantization : Pass<"propagate-quantization", "::mlir::func::FuncOp
 def QuantizeProducts : Pass<"quantize-products", "::mlir::func::FuncOp"> {
   let summary = "Multiply integers instead of what they stand for";
   let description = [{
-    Matrix products and convolutions of dequantised bytes become those of
-    bytes, with sums in i32 that are dequantised; zero points become a term that
+    Matmuls and convolutions of dequantised operands become those of
+    ui8 by i8, with sums in i32 that are dequantised; zero points become a term that
     is subtracted, a constant where the other factor is. Left factors become
     ui8, right ones i8.
 
     Preconditions: none. Parameters that differ along what is summed over, and
-    zero points of a convolution's weights, leave a product as it is.
+    zero points of a convolution's weights, leave an op as it is.
   }];
   let statistics = [
     Statistic<"numProducts", "products", "Products of integers">
@@ -202,15 +202,15 @@ def DecomposeVariance : Pass<"decompose-variance", "::mlir::func::FuncOp"> {
 }
 
 def LowerPrecision : Pass<"lower-precision", "::mlir::ModuleOp"> {
-  let summary = "Compute products on bf16 or f16";
+  let summary = "Compute matmuls and the like on bf16 or f16";
   let description = [{
-    Matrix products, convolutions and attention take operands of the lower
+    Matmuls, convolutions and attention take operands of the lower
     precision and give such results, and so do ops between them that lose nothing
     by it. Norms, sums, softmax, exponentials and the like stay in f32, as do
     arguments and results of functions, and ops that a pattern fits.
     dialects/graph/OpFacts.h has the classes of all ops.
 
-    With `weights-alone`, constant weights of products and tables of which rows are
+    With `weights-alone`, constant weights of matmuls and tables of which rows are
     gathered have the lower precision, and nothing else.
 
     Preconditions: phase `normalised`. Weights that are trained are arguments
@@ -222,7 +222,7 @@ def LowerPrecision : Pass<"lower-precision", "::mlir::ModuleOp"> {
     ListOption<"keepF32", "keep-f32", "std::string",
                "Patterns of names of ops or of the model's nodes that stay f32">,
     Option<"weightsAlone", "weights-alone", "bool", "false",
-           "Round constant factors of products, and nothing that is computed">
+           "Round constant operands of matmuls, and nothing that is computed">
   ];
   let statistics = [
     Statistic<"numLowered", "lowered", "Ops that compute with rounded numbers">
@@ -309,9 +309,9 @@ def DecomposeConvTranspose
 
 def KeepQuantizedWeights
     : Pass<"keep-quantized-weights", "::mlir::func::FuncOp"> {
-  let summary = "Let products read constant weights as integers";
+  let summary = "Let matmuls read constant weights as integers";
   let description = [{
-    The right factor of a product of floats that is dequantised from constant
+    The right factor of a matmul of floats that is dequantised from constant
     bytes, with scales for columns or for blocks of the depth, gets these in the
     order [blocks, depth, columns], so that the product's kernel can dequantise
     it (`form-kernels`). Numbers of 4 bits are packed in pairs along the depth.

@@ -63,9 +63,9 @@ def Cpu_Multiplier : Cpu_Access<"Multiplier", "what multiplies and adds", [
   ]>;
 
 def Cpu_ContractionPlan : Cpu_Plan<"Contraction", "contraction"> {
-  let summary = "A product in register tiles";
+  let summary = "A matmul in register tiles";
   let description = [{
-    Matrix products and dense convolutions. A register tile has `tile` rows by
+    Matmuls and dense convolutions. A register tile has `tile` rows by
     columns, which are whole vectors: as many columns as a panel of the right
     factor has. A chunk computes `block` lines × tiles × panels, where a line is
     what the last loop over rows runs along. `depth` iterations of the outermost
@@ -94,10 +94,10 @@ def Cpu_ContractionPlan : Cpu_Plan<"Contraction", "contraction"> {
 }
 
 def Cpu_WinogradPlan : Cpu_Plan<"Winograd", "winograd"> {
-  let summary = "A convolution of 3 x 3 taps with fewer products";
+  let summary = "A convolution with 3 x 3 kernels by Winograd's algorithms";
   let description = [{
     Tiles of outputs are multiplied as rows of matrices, one for each of the
-    numbers that transformed filters have, in register tiles of `rows` by a panel.
+    elements that transformed filters have, in register tiles of `rows` by a panel.
     A chunk computes `block` tiles of outputs × panels: a block's images are
     transformed once, to scratch memory.
 
@@ -111,7 +111,7 @@ def Cpu_WinogradPlan : Cpu_Plan<"Winograd", "winograd"> {
 }
 
 def Cpu_FilterTransformPlan : Cpu_Plan<"FilterTransform", "filter_transform"> {
-  let summary = "Filters of 3 x 3 taps for fewer products";
+  let summary = "Filters of 3 x 3 transformed for Winograd's algorithms";
   let description = [{
     Vectors lie along a panel's columns. A unit is one channel of a panel, a chunk
     has `units` units.
@@ -129,8 +129,8 @@ def Cpu_LanesOf : Cpu_Access<"LanesOf", "which factor's elements vectors hold", 
 def Cpu_OuterProductsPlan : Cpu_Plan<"OuterProducts", "outer_products"> {
   let summary = "Sums of outer products";
   let description = [{
-    The gradient of a convolution by its weights and its like. The sums of a
-    `block` of rows × lanes, for all taps, stay in scratch memory, while `sums`
+    The gradient of a convolution with respect to its weights and its like. The
+    sums of a `block` of rows × lanes, for all filter elements (taps), stay in scratch memory, while `sums`
     iterations of the `level`-th loop that is summed over, with all of those
     within it, go through slabs of both factors. A register tile has `tile` rows
     by columns, whole vectors of the factor that `lanes` names. Rows are the
@@ -154,10 +154,10 @@ def Cpu_OuterProductsPlan : Cpu_Plan<"OuterProducts", "outer_products"> {
 }
 
 def Cpu_WinogradGradientPlan : Cpu_Plan<"WinogradGradient", "winograd_gradient"> {
-  let summary = "The gradient by filters of 3 x 3 taps with fewer products";
+  let summary = "The gradient with respect to 3 x 3 filters by Winograd's algorithms";
   let description = [{
     Tiles of `positions` x `positions` of the plain factor, and what they are
-    multiplied by, become as many numbers of each channel as transformed filters
+    multiplied by, become as many elements of each channel as transformed filters
     have. `lanes`, `tile`, `block`, `level` and `sums` are those of outer products
     of these; loops over positions go from tile to tile.
 
@@ -178,9 +178,9 @@ def Cpu_WinogradGradientPlan : Cpu_Plan<"WinogradGradient", "winograd_gradient">
 def Cpu_DepthwiseGradientPlan : Cpu_Plan<"DepthwiseGradient", "depthwise_gradient"> {
   let summary = "Sums of products for each channel";
   let description = [{
-    The gradient of a depthwise convolution by its weights and its like. A tile
-    has `tile` taps by channels, whole vectors, as sums in registers; a chunk has
-    the sums of all taps of so many channels. They wait in scratch memory while
+    The gradient of a depthwise convolution with respect to its weights and its
+    like. A tile has `tile` filter elements (taps) by channels, whole vectors, as
+    sums in registers; a chunk has those of all taps of so many channels. They wait in scratch memory while
     `sums` iterations of the `level`-th loop that is summed over, with all of
     those within it, go through a slab of the factor that slides.
 

@@ -57,7 +57,7 @@ def Cuda_TensorCores : Cuda_Attr<"TensorCores", "tensor_cores"> {
 }
 
 def Cuda_Warpgroups : Cuda_Attr<"Warpgroups", "warpgroups"> {
-  let summary = "What a product does on warpgroups, on sm_90a";
+  let summary = "What a matmul does on warpgroups, on sm_90a";
   let description = [{
     The same by `wgmma`: four warps have 64 rows, or more such, and all columns
     of the tile. Its factors come as those for tensor cores do.
@@ -66,10 +66,10 @@ def Cuda_Warpgroups : Cuda_Attr<"Warpgroups", "warpgroups"> {
 }
 
 def Cuda_ContractionPlan : Cuda_Plan<"Contraction", "contraction"> {
-  let summary = "A product in tiles of blocks";
+  let summary = "A matmul in tiles of blocks";
   let description = [{
-    Matrix products and dense convolutions. A block computes `tile` rows by
-    columns. With FFMA, or dp4a of bytes, each of its threads has `thread` rows
+    Matmuls and dense convolutions. A block computes `tile` rows by
+    columns. With FFMA, or dp4a of int8, each of its threads has `thread` rows
     by columns of these, and a step in shared memory has `depth` of the sum.
     Threads load `loads` elements of the rows' and the columns' factor at a time,
     and store `stores` results side by side.

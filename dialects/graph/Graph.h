@@ -68,7 +68,7 @@ inline constexpr llvm::StringLiteral kModel = "graph.model";
 /// Of a module: the chips of NVIDIA's that it is compiled for beside the CPU
 /// (ArrayAttr of StringAttr); without it there is no GPU.
 inline constexpr llvm::StringLiteral kCuda = "graph.cuda";
-/// Of such a module: products of f32 may read tf32 (UnitAttr).
+/// Of such a module: matmuls of f32 may read tf32 (UnitAttr).
 inline constexpr llvm::StringLiteral kAllowTf32 = "graph.allow_tf32";
 /// Of such a module: which kernels go where, "PATTERN=DEVICE" (ArrayAttr of
 /// StringAttr).

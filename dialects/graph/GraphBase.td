@@ -53,7 +53,7 @@ class Graph_TensorOf<list<Type> elements, string what>
 }
 def Graph_Tensor : Graph_TensorOf<[Graph_Element], "any element type">;
 def Graph_NumberTensor : Graph_TensorOf<[Graph_Number],
-    "numbers to compute with (of f8 and f4, which are for storage, a cast makes some)">;
+    "bool, integer, f16, bf16, f32 or f64 elements (f8 and f4 are for storage: cast them)">;
 def Graph_FloatTensor : Graph_TensorOf<[Graph_Float], "f64, f32, f16 or bf16">;
 def Graph_BoolTensor : Graph_TensorOf<[I1], "booleans">;
 def Graph_IndexTensor : Graph_TensorOf<[Graph_Index], "i32 or i64">;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel for GPUs that is a product or a convolution, with what libraries of
+// A kernel for GPUs that is a matmul or a convolution, with what libraries of
 // such fuse with it, says so in its attribute `graph.library`. Where there is a
 // library when it is run, that computes it, else the kernel's own code.
 //
@@ -67,10 +67,11 @@ def Graph_LibraryAttr : AttrDef<Graph_Dialect, "Library"> {
   let description = [{
     `result = activation(left · right + bias + residual)`, with sums in f32.
 
-    Of a product the views are batch × rows × columns; those of the bias have
-    strides along columns alone. Of a convolution they are images × channels ×
-    spatial dimensions, two or three, and `right` is the filter, output channels
-    × channels of a group × taps.
+    Of a product, which is a matrix multiplication (GEMM), the views are batch ×
+    rows × columns; those of the bias have strides along columns alone. Of a
+    convolution they are N × channels × spatial dimensions, two or three, and
+    `right` is the filter, output channels × channels of a group × spatial
+    dimensions.
 
     Example: `#graph.library<product, left = <0, array<i64: 1, 48, 64>, array<i64: 0, 64, 1>>, right = <1, array<i64: 1, 64, 96>, array<i64: 0, 96, 1>>, result = <2, array<i64: 1, 48, 96>, array<i64: 0, 96, 1>>>`
   }];

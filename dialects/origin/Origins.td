@@ -41,11 +41,11 @@ def Origin_Convolution : AttrDef<Origin_Dialect, "Convolution"> {
   let mnemonic = "convolution";
   let summary = "Products of images and filters, summed up";
   let description = [{
-    What each loop is. There is a position and a tap for each spatial dimension,
-    in the same order, and one loop at most for each other role; taps and channels
+    What each loop is. There is a position and a tap, an index into the filter, for
+    each spatial dimension, in the same order, and one loop at most for each other role; taps and channels
     are summed up. How far apart positions and taps lie, the image's map says.
 
-    The gradient by the weights is a convolution, too: its images are the channels
+    The gradient with respect to the weights is a convolution, too: its images are the channels
     of x, its channels the batch, its filter dy, and the taps that it gives are its
     positions.
 

@@ -117,7 +117,7 @@ int run(int argc, char **argv) {
   double all = time(compile(stem + "all.mlir", chip, "conv*=cpu"));
   std::printf("on %s and the CPU\n", tinh::cuda_device_info(0).name);
   Table table({"", "ms"});
-  table.row("products alone, on the GPU", {gpu});
+  table.row("matmuls alone, on the GPU", {gpu});
   table.row("convolutions alone, on the CPU", {cpu});
   table.row("one after the other", {gpu + cpu});
   table.row("both in one run", {all});

@@ -115,7 +115,7 @@ int main(int argc, char **argv) {
   for (int64_t size : small ? std::vector<int64_t>{16, 32} : sizes) {
     Line &line = lines.emplace_back();
     line.name =
-        "product of " + std::to_string(size) + " x " + std::to_string(size);
+        "matmul of " + std::to_string(size) + " x " + std::to_string(size);
     for (Device device : devices)
       line.ms.push_back(product(device, size));
   }

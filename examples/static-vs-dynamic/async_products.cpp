@@ -9,7 +9,7 @@
 //
 //   async_products [--small]
 //
-// Ten products of random 1000 × 1000 matrices: when the calls have returned,
+// Ten matmuls of random 1000 × 1000 matrices: when the calls have returned,
 // and when the results are there. The synchronous engine returns from a call
 // when the product has been computed.
 //
@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
   Tensor a = tinh::normal({size, size}, generator);
   Tensor b = tinh::normal({size, size}, generator);
 
-  std::printf("%d products of %lld x %lld matrices, ms\n", kProducts,
+  std::printf("%d matmuls of %lld x %lld matrices, ms\n", kProducts,
               static_cast<long long>(size), static_cast<long long>(size));
   Table table({"engine", "calls return", "results are there"});
   for (bool asynchronous : {false, true}) {

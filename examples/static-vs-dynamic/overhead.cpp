@@ -96,7 +96,7 @@ static void waitForOne(bool small) {
       return ms;
     });
   };
-  std::printf("\nThe first of ten products is needed, ms\n");
+  std::printf("\nThe first of ten matmuls is needed, ms\n");
   Table table({"", "until it is there"});
   table.row("wait_all()", {time(true)});
   table.row("wait_to_read()", {time(false)});

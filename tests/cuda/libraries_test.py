@@ -290,7 +290,7 @@ class LibrariesTest(cuda_test.CudaTest):
         model = cuda_models.transformer_layer()
         artifact = self.compile_for(model, "cuda")
         done, log = self.run_artifact(artifact, "--input", "x=random", "--runs", "5")
-        self.assertIn("cuBLASLt 13.1.2 computes products", done.stdout)
+        self.assertIn("cuBLASLt 13.1.2 computes matmuls", done.stdout)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.problems(log), [])
         launches = [i for i, line in enumerate(log) if line.startswith("cuGraphLaunch")]

@@ -149,7 +149,7 @@ class ErrorsTest(tool_test.ToolTest):
         for name, parts in (
             ("f8", ('there is no precision "f8"; there are f32, bf16 and f16',)),
             # The only op is an element-wise one.
-            ("bf16", ('"bf16" changes nothing', "no products or convolutions")),
+            ("bf16", ('"bf16" changes nothing', "no matmuls or convolutions")),
         ):
             self.fails(self.train(*train, f"--precision={name}"), *parts)
         said = {"precision": "f16"}

@@ -13,7 +13,7 @@
 // FULL-NOT: f16
 // NAME: error: there is no precision "f8"; there are f32, bf16 and f16
 // PATTERN: error: no op and no node of the model fits "lstm", which is to say what is kept in f32
-// NOTHING: error: the precision "bf16" changes nothing: the model has no products or convolutions in f32, or all of them are kept
+// NOTHING: error: the precision "bf16" changes nothing: the model has no matmuls or convolutions in f32, or all of them are kept
 // KEEP: error: all of the model is f32; what is kept in it can be said of the precisions bf16 and f16
 
 func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}, %w: tensor<3x3xf32> {graph.name = "w"},

@@ -73,10 +73,11 @@ void add_jobs(CLI::App &app, unsigned *jobs) {
 void add_precision(CLI::App &app, std::string *precision,
                    std::vector<std::string> *keep_f32) {
   app.add_option("--precision", *precision,
-                 "f32 (the default), bf16 or f16: what products and "
-                 "convolutions read and store weights in, or, on a CPU that "
-                 "does not multiply it, weights alone are stored in; sums, "
-                 "norms, softmax, inputs and outputs stay f32")
+                 "mixed precision: f32 (the default), bf16 or f16: the type "
+                 "in which matmuls and convolutions read activations and "
+                 "weights; on a CPU that does not multiply it, only weights "
+                 "are stored in it. Sums, norms, softmax, inputs, outputs and "
+                 "what is trained stay f32")
       ->type_name("f32|bf16|f16");
   app.add_option("--keep-f32", *keep_f32,
                  "patterns, such as 'conv,/head/*', of names of ops or of the "
@@ -86,10 +87,11 @@ void add_precision(CLI::App &app, std::string *precision,
 
 void add_winograd(CLI::App &app, std::string *winograd) {
   app.add_option("--winograd", *winograd,
-                 "off, accurate or fast: convolutions of 3 x 3 taps with fewer "
-                 "products on CPUs, where that is faster: none, where errors "
-                 "are at most about twice those of sums as they are, or also "
-                 "with up to eight times as large ones")
+                 "off, accurate or fast: Winograd's algorithms for "
+                 "convolutions with 3 x 3 kernels on CPUs, where they are "
+                 "faster: none, those whose errors are at most about twice "
+                 "those of direct convolution, or also those with up to eight "
+                 "times as large ones")
       ->check(CLI::IsMember({"off", "accurate", "fast"}))
       ->capture_default_str();
 }

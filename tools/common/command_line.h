@@ -42,7 +42,7 @@ void add_device(CLI::App &app, tinh_use_device_t *device, uint32_t *gpu);
 /// -j, --jobs: threads that compile it.
 void add_jobs(CLI::App &app, unsigned *jobs);
 
-/// --precision and --keep-f32: what the model's products compute in, and what
+/// --precision and --keep-f32: what the model's matmuls compute in, and what
 /// is left out of that.
 void add_precision(CLI::App &app, std::string *precision,
                    std::vector<std::string> *keep_f32);

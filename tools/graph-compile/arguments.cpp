@@ -158,8 +158,8 @@ void defineCuda(CLI::App &app, Arguments &arguments) {
       "op, or such a node of the model, run on cpu or cuda; the last "
       "option that fits counts");
   app.add_flag("--allow-tf32", arguments.cuda.allowTf32,
-               "products of f32 on the GPU may read tf32, 10 bits of the "
-               "operands' mantissas");
+               "matmuls and convolutions of f32 on the GPU may read tf32, 10 "
+               "bits of the operands' mantissas");
   app.add_option("--cuda-path", arguments.cuda.toolkit,
                  "the CUDA toolkit's folder, if it is not $CUDA_HOME or "
                  "/usr/local/cuda")

@@ -73,7 +73,7 @@ Expected<Target> lookupTarget(ArrayRef<StringRef> chips) {
       return createStringError(
           "unknown chip '" + chip + "'; expected " + join(known, ", ") + ", " +
           kWithWarpgroups +
-          " for its products of warpgroups, or compute_NN for PTX of sm_NN "
+          " for matmuls by warpgroups, or compute_NN for PTX of sm_NN "
           "(chips before sm_75 need an older "
           "CUDA toolkit than this compiler is made for)");
     }

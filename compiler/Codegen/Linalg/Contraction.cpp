@@ -1,4 +1,4 @@
-//===- Contraction.cpp - Matrix products and convolutions in linalg -------===//
+//===- Contraction.cpp - Matmuls and convolutions in linalg ---------------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Contractions.cpp - Matrix products and convolutions ----------------===//
+//===- Contractions.cpp - Matmuls and convolutions ------------------------===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -48,7 +48,7 @@ static void queue(const Method &method, const TensorImpl &a,
 }
 
 //===----------------------------------------------------------------------===//
-// Matrix products
+// Matmuls
 //===----------------------------------------------------------------------===//
 
 /// The matrices of x, for a batch that x is broadcast to.

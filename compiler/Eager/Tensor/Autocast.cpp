@@ -18,7 +18,7 @@ constinit thread_local tinh_dtype_t eager::autocastDType = TINH_DTYPE_F32;
 
 Autocast::Autocast(DType dtype, At at) : previous(autocastDType) {
   if (dtype != float32 && dtype != bfloat16 && dtype != float16)
-    fail({"Autocast", at}, "products do not round to ", dtype,
+    fail({"Autocast", at}, "matmuls do not round to ", dtype,
          "; they can to bf16 and f16, and f32 ends that");
   autocastDType = dtype;
 }

@@ -11,7 +11,7 @@
 //
 //   {
 //     tinh::Autocast scope(tinh::bfloat16);
-//     y = model(x);                      // products read bf16
+//     y = model(x);                      // matmuls read bf16
 //     loss = tinh::mean(tinh::square(y - target)); // sums are f32
 //   }
 //   tinh::backward(loss);                // of f32 parameters, in f32
@@ -26,8 +26,8 @@
 
 namespace tinh {
 
-/// While it lives, products of this thread round operands of float32 to
-/// `dtype`, bfloat16 or float16; float32 lets them be as they are, within
+/// While it lives, matmuls and the like of this thread round float32 operands
+/// to `dtype`, bfloat16 or float16; float32 lets them be as they are, within
 /// another scope too.
 class Autocast {
 public:
@@ -40,7 +40,7 @@ private:
   DType previous;
 };
 
-/// What products of this thread round to; float32 without a scope.
+/// What matmuls of this thread round to; float32 without a scope.
 DType autocast_dtype();
 
 } // namespace tinh

@@ -87,7 +87,8 @@ struct CudaRequest {
   /// What the artifact has code for: "sm_80", …, and "compute_90", PTX for what
   /// comes later; empty: from sm_75 to sm_100, and compute_75.
   std::vector<std::string> chips;
-  /// Products of f32 may read tf32, 10 bits of the operands' mantissas.
+  /// Matmuls and convolutions of f32 may read tf32, 10 bits of the operands'
+  /// mantissas.
   bool allowTf32 = false;
   /// "PATTERN=DEVICE", such as "gather*=cpu": kernels with such an op, or such
   /// a node of the model, run on "cpu" or "cuda"; the last one that fits
@@ -130,11 +131,11 @@ struct CompileRequest {
   /// Make an artifact that trains, with functions train_step, evaluate and
   /// predict in place of the model itself.
   std::optional<TrainingRequest> training;
-  /// What products and convolutions compute in, and store weights in: "f32",
+  /// What matmuls and convolutions compute in, and store weights in: "f32",
   /// "bf16" or "f16". Sums within them, norms and softmax are f32, and so are
-  /// inputs, outputs and what is trained. Empty: what the file of a model that
-  /// is trained says, or f32. For CPUs that do not multiply it, it is what the
-  /// weights of a model that is run are stored in, and no more.
+  /// inputs, outputs and what is trained (master weights). Empty: what the file
+  /// of a model that is trained says, or f32. For CPUs that do not multiply it,
+  /// it is what the weights of an inference model are stored in, and no more.
   std::string precision;
   /// Patterns, such as "conv" or "/head/*", of names of ops or of the model's
   /// nodes that stay in f32.
@@ -179,7 +180,7 @@ struct CompileRequest {
   /// Put ops into kernels together; off: one kernel an op.
   bool fuse = true;
   /// Store variables as their types say, so that runs can have memory of the
-  /// program for them, and not as the products want them that read them.
+  /// program for them, and not as the matmuls want them that read them.
   bool plainVariables = false;
   /// The folder of the cache of compiled kernels, made when it is needed;
   /// empty: compile all. Programs may share it.

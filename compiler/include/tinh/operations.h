@@ -186,8 +186,8 @@ Tensor cumsum(Operand x, int64_t axis);
 // Products. Dtypes must be equal, for a conversion would be costly.
 //===----------------------------------------------------------------------===//
 
-/// Matrix product: a vector is a row (a) or a column (b), leading dimensions
-/// broadcast.
+/// Matrix multiplication: a vector is a row (a) or a column (b), leading
+/// dimensions broadcast.
 Tensor matmul(Operand a, Operand b);
 /// Of [batch, m, k] and [batch, k, n].
 Tensor bmm(Operand a, Operand b);

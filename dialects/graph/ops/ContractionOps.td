@@ -1,4 +1,4 @@
-//===- ContractionOps.td - Matrix products, convolution, pooling -*- tablegen -*-===//
+//===- ContractionOps.td - Matmul, convolution, pooling ------*- tablegen -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -13,7 +13,7 @@ include "dialects/graph/GraphBase.td"
 include "dialects/graph/GraphInterfaces.td"
 
 def Graph_MatmulOp : Graph_InferredOp<"matmul">, Graph_Facts<"Anchor", 1, "Lowered"> {
-  let summary = "Matrix product";
+  let summary = "Matrix multiplication";
   let description = [{
     y[…,m,n] = Σ_k a[…,m,k] · b[…,k,n], as NumPy's matmul: leading dimensions
     broadcast, an operand of rank 1 is a row (a) or column (b) whose dimension
@@ -68,7 +68,7 @@ def Graph_ConvOp : Graph_InferredOp<"conv">, Graph_Facts<"Anchor", 1, "Lowered">
 
 def Graph_ConvTransposeOp : Graph_InferredOp<"conv_transpose">,
     Graph_Facts<"Anchor", 1, "Lowered"> {
-  let summary = "Transposed convolution: the gradient of conv by its input";
+  let summary = "Transposed convolution: the gradient of conv with respect to its input";
   let description = [{
     Weights are [C, O/groups, kernel…]. Each input element adds its weighted
     kernel to the output at stride · index; `padding` cuts that many elements off
@@ -96,7 +96,7 @@ def Graph_ConvTransposeOp : Graph_InferredOp<"conv_transpose">,
 
 def Graph_ConvWeightGradientOp : Graph_InferredOp<"conv_weight_gradient">,
     Graph_Facts<"Anchor", 1, "Lowered"> {
-  let summary = "The gradient of conv by its weights";
+  let summary = "The gradient of conv with respect to its weights";
   let description = [{
     For y = conv(x, w) with the same attributes and `dy` the gradient of y:
     dw[o, c, k…] = Σ_{n, i…} dy[n, o, i…] · x[n, c, i·stride + k·dilation - begin…],
@@ -171,7 +171,7 @@ def Graph_AvgPoolOp : Graph_PoolOp<"avg_pool", "Mean",
 
 def Graph_MaxPoolGradientOp : Graph_InferredOp<"max_pool_gradient">,
     Graph_Facts<"Anchor", 1, "Follows"> {
-  let summary = "The gradient of max_pool by its input";
+  let summary = "The gradient of max_pool with respect to its input";
   let description = [{
     For y = max_pool(x) with the same attributes and `dy` the gradient of y: each
     element of dy is added to the place of the first largest element (a NaN counts

@@ -142,11 +142,11 @@ void bind_engine(nb::module_ &m) {
   bind_configuration(m);
   bind_scope<Autocast, DType>(
       m, "Autocast", "dtype",
-      "`with` it, products round operands of f32 to a dtype, \"bf16\" or\n"
+      "`with` it, matmuls round operands of f32 to a dtype, \"bf16\" or\n"
       "\"f16\"; \"f32\" ends that within another one.");
   m.def(
       "autocast_dtype", [] { return autocast_dtype(); },
-      "What products round to; f32 without an Autocast.");
+      "What matmuls round to; f32 without an Autocast.");
   bind_scope<DeviceScope, Device>(
       m, "DeviceScope", "device",
       "`with` it, what is created lies on a device, \"cpu\" or \"cuda:0\".");

@@ -160,26 +160,26 @@ typedef struct tinh_view {
   int64_t strides[TINH_VIEW_MAX_RANK];
 } tinh_view_t;
 
-/* What a kernel is to a library of products or convolutions, which may compute
- * it in its place:
+/* What a kernel is to a library of matrix multiplications (GEMM) or
+ * convolutions, which may compute it in its place:
  *   result = activation(left * right + bias + residual)
- * in sums of f32. Both factors are of one type, f32, f16 or bf16; so are the
- * others, or all f32.
- *   PRODUCT: left is b x m x k, right b x k x n, the others b x m x n. Along
- * m and k, k and n, m and n one stride is 1, along n that of what is added and
- * the result; the bias has a stride along n alone.
- *   CONVOLUTION: left is images x channels x two or three spatial dimensions,
- * right output channels x channels of a group x taps, the others images x
+ * in sums of f32. Left and right, the operands A and B of a GEMM, are of one
+ * type, f32, f16 or bf16; so are the others, or all f32.
+ *   PRODUCT: left is b x m x k, right b x k x n, the others b x m x n. Left has
+ * a stride of 1 along m or k, right along k or n, the others along n; the bias
+ * has no other stride.
+ *   CONVOLUTION: left is N x C x two or three spatial dimensions, right output
+ * channels x C of a group x the filter's spatial dimensions, the others N x
  * output channels x positions. The bias has a stride along channels alone. */
 typedef struct tinh_library_call {
   uint32_t kind;       /* tinh_library_kind_t */
   uint32_t activation; /* tinh_activation_t */
-  uint32_t allow_tf32; /* 1: factors of f32 may be rounded to tf32. */
+  uint32_t allow_tf32; /* 1: left and right of f32 may be rounded to tf32. */
   uint32_t reserved;
   tinh_view_t left, right, result;
   tinh_view_t bias, residual; /* Maybe none. */
-  /* CONVOLUTION, for each spatial dimension; all others are 0: zeros before the
-   * image and behind it, the steps of the filter and those of its taps. */
+  /* CONVOLUTION, for each spatial dimension; all others are 0: zeros before
+   * and behind the image, the filter's strides and its dilations. */
   int64_t low[3], high[3], strides[3], dilations[3];
 } tinh_library_call_t;
 

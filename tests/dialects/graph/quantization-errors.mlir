@@ -69,7 +69,7 @@ func.func @f(%x: tensor<4x3xui8>) -> tensor<8x3xi8> {
 // -----
 
 func.func @f(%x: tensor<4xf8E4M3FN>, %y: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {
-  // expected-error @+1 {{operand #0 must be statically shaped tensor of numbers to compute with (of f8 and f4, which are for storage, a cast makes some), but got 'tensor<4xf8E4M3FN>'}}
+  // expected-error @+1 {{operand #0 must be statically shaped tensor of bool, integer, f16, bf16, f32 or f64 elements (f8 and f4 are for storage: cast them), but got 'tensor<4xf8E4M3FN>'}}
   %z = graph.add %x, %y : tensor<4xf8E4M3FN>, tensor<4xf8E4M3FN> -> tensor<4xf8E4M3FN>
   return %z : tensor<4xf8E4M3FN>
 }

@@ -227,7 +227,7 @@ TEST(Autocast, IsOfOneThread) {
 
 TEST(Autocast, RefusesOtherDTypes) {
   expectError([] { Autocast scope(float64); },
-              "Autocast: products do not round to f64");
+              "Autocast: matmuls do not round to f64");
   expectError([] { Autocast scope(int32); }, "they can to bf16 and f16");
   EXPECT_EQ(autocast_dtype(), float32);
 }

@@ -1,4 +1,4 @@
-//===- Winograd.h - Convolutions with fewer products ------------*- C++ -*-===//
+//===- Winograd.h - Winograd convolutions -----------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

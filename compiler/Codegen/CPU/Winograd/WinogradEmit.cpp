@@ -1,4 +1,4 @@
-//===- WinogradEmit.cpp - Convolutions with fewer products ------*- C++ -*-===//
+//===- WinogradEmit.cpp - Winograd convolutions -----------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

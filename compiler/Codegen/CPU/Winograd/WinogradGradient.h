@@ -1,4 +1,4 @@
-//===- WinogradGradient.h - Gradients with fewer products -------*- C++ -*-===//
+//===- WinogradGradient.h - Gradients by Winograd's algorithms --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

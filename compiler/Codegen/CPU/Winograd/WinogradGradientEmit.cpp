@@ -1,4 +1,4 @@
-//===- WinogradGradientEmit.cpp - Gradients with fewer products -*- C++ -*-===//
+//===- WinogradGradientEmit.cpp - Winograd gradients ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Products.cpp - Matrix products ---------------------------*- C++ -*-===//
+//===- Products.cpp - Matmuls -----------------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -41,7 +41,7 @@ static Tensor product(const TensorImpl &a, const TensorImpl &b,
   sizes.push_back(b.sizes.back());
   if (bias && !broadcastsTo(bias->sizes, sizes))
     fail(call, "bias of shape ", bias->sizes,
-         " does not broadcast to the product's shape ", sizes);
+         " does not broadcast to the result's shape ", sizes);
   Tensor out = makeTensor(a.dtype, sizes);
   TensorImpl &impl = use(out, call);
   if (impl.numElements() == 0)

@@ -1,4 +1,4 @@
-//===- Contraction.cpp - Matrix products and convolutions -------*- C++ -*-===//
+//===- Contraction.cpp - Matmuls and convolutions ---------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -23,7 +23,7 @@ Libraries::Libraries(const DevicePtr &device, const tinh_artifact_t &artifact)
   for (uint32_t i = 0; i < artifact.num_kernels; ++i)
     if (const tinh_library_call_t *call = artifact.kernels[i].library)
       wanted[call->kind] = true;
-  loaded[TINH_LIBRARY_PRODUCT].kernels = "products";
+  loaded[TINH_LIBRARY_PRODUCT].kernels = "matmuls";
   loaded[TINH_LIBRARY_CONVOLUTION].kernels = "convolutions";
   for (uint32_t kind : {TINH_LIBRARY_PRODUCT, TINH_LIBRARY_CONVOLUTION})
     if (wanted[kind])

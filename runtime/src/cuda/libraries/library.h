@@ -84,7 +84,7 @@ private:
     std::string why;                   ///< for this reason.
   };
   struct Loaded {
-    const char *kernels; ///< "products"
+    const char *kernels; ///< "matmuls"
     std::shared_ptr<Library> library;
     std::string why_not;
   };

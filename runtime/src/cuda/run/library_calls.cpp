@@ -95,7 +95,7 @@ void LibraryCalls::share_workspaces(const Schedule &schedule, Calls &calls) {
 void LibraryCalls::allocate_workspaces() {
   for (uint32_t i = 0; i < kStreams * kEach; ++i)
     workspaces[i] = allocate(loaded.device(), sizes[i],
-                             "what libraries of products work with");
+                             "what libraries of matmuls work with");
 }
 
 const LibraryCall *LibraryCalls::find(uint32_t function, uint32_t segment,
