@@ -29,8 +29,9 @@ struct Cut {
     auto at = llvm::find(values, value);
     return at == values.end() ? nullptr : &reports[at - values.begin()];
   }
-  bool parts() const {
-    return llvm::any_of(reports, [](auto &value) { return value.parts(); });
+  bool mismatches() const {
+    return llvm::any_of(reports,
+                        [](auto &value) { return value.mismatches(); });
   }
 };
 
@@ -82,7 +83,7 @@ private:
   /// What the reference gives: for all nodes, and the function's results.
   llvm::DenseMap<Value, Stored> values;
   std::vector<reference::Tensor> expected;
-  bool eagerly = false; ///< What parts is the eager mode.
+  bool eagerly = false; ///< What mismatches is the eager mode.
 };
 
 //===----------------------------------------------------------------------===//
@@ -221,15 +222,15 @@ FailureOr<Cut> Bisector::cutAt(ArrayRef<Value> values, bool eagerly) {
   return cut;
 }
 
-/// After how many nodes a value parts for the first time: what has parted stays
-/// so among the values that are read later.
+/// After how many nodes a value diverges for the first time: what has done so
+/// stays so among the values that are read later.
 LogicalResult Bisector::search() {
   Cut before;
   FailureOr<Cut> after = cutAt(liveAfter(nodes.size()), eagerly);
   size_t low = 0, high = nodes.size();
   if (failed(after))
     return failure();
-  if (!after->parts())
+  if (!after->mismatches())
     return success();
   while (low + 1 < high) {
     size_t count = (low + high) / 2;
@@ -238,9 +239,9 @@ LogicalResult Bisector::search() {
     FailureOr<Cut> cut = cutAt(liveAfter(count), eagerly);
     if (failed(cut))
       return failure();
-    bool parts = cut->parts();
-    (parts ? high : low) = count;
-    (parts ? *after : before) = std::move(*cut);
+    bool mismatch = cut->mismatches();
+    (mismatch ? high : low) = count;
+    (mismatch ? *after : before) = std::move(*cut);
   }
   return describe(high, before, *after);
 }
@@ -259,14 +260,15 @@ std::vector<std::string> Bisector::kernelsOf(Value value,
   return names;
 }
 
-/// The node is the last one of those after which a value parts; or another one,
-/// whose value parts only where the last one's is computed, too.
+/// The node is the last one of those after which a value diverges; or another
+/// one, whose value diverges only where the last one's is computed, too.
 LogicalResult Bisector::describe(size_t count, const Cut &before,
                                  const Cut &after) {
-  auto parting = llvm::make_filter_range(
-      after.values, [&](Value value) { return after.find(value)->parts(); });
-  Value value = *parting.begin();
-  for (Value other : parting)
+  auto mismatching = llvm::make_filter_range(after.values, [&](Value value) {
+    return after.find(value)->mismatches();
+  });
+  Value value = *mismatching.begin();
+  for (Value other : mismatching)
     if (other.getDefiningOp() == nodes[count - 1])
       value = other;
   auto alone = cutAt(value, eagerly);
@@ -278,7 +280,8 @@ LogicalResult Bisector::describe(size_t count, const Cut &before,
       llvm::find(nodes, value.getDefiningOp()) - nodes.begin() + 1;
   culprit.value = *after.find(value);
   culprit.alone = alone->reports.front();
-  culprit.kernels = kernelsOf(value, culprit.alone.parts() ? *alone : after);
+  culprit.kernels =
+      kernelsOf(value, culprit.alone.mismatches() ? *alone : after);
   if (report.eager.failure.empty()) {
     auto other = cutAt(value, !eagerly);
     if (failed(other))
@@ -291,7 +294,7 @@ LogicalResult Bisector::describe(size_t count, const Cut &before,
         culprit.feeding.push_back(*found);
         break;
       }
-  return culprit.alone.parts() ? reproduce(value) : success();
+  return culprit.alone.mismatches() ? reproduce(value) : success();
 }
 
 LogicalResult Bisector::reproduce(Value value) {
@@ -305,8 +308,8 @@ LogicalResult Bisector::run() {
   if (failed(findInputs()) || failed(evaluateReference()) ||
       failed(runWhole()) || failed(runWholeEager()))
     return failure();
-  eagerly = !report.compiled.parts();
-  if (!report.compiled.parts() && !report.eager.parts())
+  eagerly = !report.compiled.mismatches();
+  if (!report.compiled.mismatches() && !report.eager.mismatches())
     return success();
   return search();
 }

@@ -53,7 +53,7 @@ struct ValueReport {
   bool hasNaNs = false; ///< Of a result: in the reference, too.
 
   double error() const { return tolerance.errorOf(difference); }
-  bool parts() const { return error() > tolerance.limit; }
+  bool mismatches() const { return error() > tolerance.limit; }
 };
 
 /// A way of running the function, and what it gives.
@@ -61,14 +61,15 @@ struct WayReport {
   std::vector<ValueReport> results;
   std::string failure; ///< Why it cannot be run so; empty: it can.
 
-  bool parts() const {
-    return llvm::any_of(results, [](auto &result) { return result.parts(); });
+  bool mismatches() const {
+    return llvm::any_of(results,
+                        [](auto &result) { return result.mismatches(); });
   }
 };
 
-/// The first node whose value parts.
+/// The first node whose value diverges from the reference.
 struct Culprit {
-  bool isEager = false; ///< Op by op, if only that parts; else compiled.
+  bool isEager = false; ///< Op by op, if only that mismatches; else compiled.
   size_t position = 0;  ///< Which node it is, from 1.
   /// Its value where the function ends after so many nodes, and that of
   /// function that ends at it, which may be right.
@@ -90,12 +91,12 @@ struct BisectReport {
   size_t nodes = 0;
   size_t runs = 0; ///< Of functions that end earlier.
   WayReport compiled, eager;
-  std::optional<Culprit> culprit; ///< If one of the two parts.
+  std::optional<Culprit> culprit; ///< If one of the two mismatches.
   Reproducer reproducer;
 };
 
-/// Fails after a diagnostic; a value that parts is no failure. What is said for
-/// gradients alone leaves a module in phase differentiated.
+/// Fails after a diagnostic; a value that mismatches is no failure. What is
+/// said for gradients alone leaves a module in phase differentiated.
 mlir::LogicalResult bisect(const Subject &subject, const BisectOptions &options,
                            BisectReport &report);
 

@@ -16,17 +16,17 @@
 
 namespace tinh::bisection {
 
-/// A difference as a part of the largest element that is expected; where that
-/// is 0, as it is.
+/// A difference relative to the largest expected element, max |reference|;
+/// where that is 0, as it is.
 double partOf(const reference::Difference &difference);
 
 /// "[0, 3, 7]": the index of an element in a shape.
 std::string indexText(int64_t index, llvm::ArrayRef<int64_t> shape);
 
-/// The largest error that is none.
+/// The largest error that passes.
 struct Tolerance {
   double limit = 0;
-  bool isAbsolute = false; ///< Else errors are parts, as partOf has them.
+  bool isAbsolute = false; ///< Else errors are relative, as partOf has them.
 
   double errorOf(const reference::Difference &difference) const {
     return isAbsolute ? difference.absolute : partOf(difference);
@@ -39,7 +39,7 @@ struct Tolerance {
 /// one off.
 class Tolerances {
 public:
-  /// `precision` is what products compute in, as PhaseOptions have it.
+  /// `precision` is what matmuls compute in, as PhaseOptions have it.
   Tolerances(mlir::func::FuncOp function, llvm::StringRef precision);
 
   Tolerance of(mlir::Value value) const;

@@ -130,12 +130,12 @@ class Bisect(tool_test.ToolTest):
 
     #===- The tool ----------------------------------------------------------===#
 
-    def test_nothing_parts(self):
+    def test_all_match(self):
         self.write()
         for options in ([], ["--train", f"--loss={LOSS}", f"--optimizer={OPTIMIZER}"]):
             done = self.bisect(*options)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertIn("nothing parts", done.stdout)
+            self.assertIn("all results match", done.stdout)
             self.assertIn("w1" if options else "y", done.stdout)
         self.assertNoLeftovers("model.json")
 
@@ -143,13 +143,13 @@ class Bisect(tool_test.ToolTest):
         self.write()
         done = self.bisect("--tolerance=0")
         self.assertEqual((done.returncode, done.stderr), (1, ""))
-        for text in ("parts first at node", "of 7", "kernel", "is expected", "op by op"):
+        for text in ("diverges first at node", "of 7", "kernel", "is expected", "op by op"):
             self.assertIn(text, done.stdout)
         command = self.small_command(done)
         self.assertEqual(command[:2], ["graph-compare", "model-bisected.json"])
         again = self.run_tool(*command)
         self.assertEqual((again.returncode, again.stderr), (1, ""))
-        self.assertIn("parts first at node 1 of 1", again.stdout)
+        self.assertIn("diverges first at node 1 of 1", again.stdout)
 
     def test_the_steps_of_a_training(self):
         self.write()
@@ -158,8 +158,8 @@ class Bisect(tool_test.ToolTest):
         )  # fmt: skip
         # How this is rounded depends on the CPU.
         self.assertEqual(done.stderr, "")
-        self.assertEqual(done.returncode, 0 if "nothing parts" in done.stdout else 1)
-        others = ("nothing parts", "whole artifact alone", "no smaller model")
+        self.assertEqual(done.returncode, 0 if "all results match" in done.stdout else 1)
+        others = ("all results match", "whole artifact alone", "no smaller model")
         written = not any(text in done.stdout for text in others)
         self.assertEqual((self.folder / "small.json").exists(), written, done.stdout)
 
@@ -186,7 +186,7 @@ class Bisect(tool_test.ToolTest):
         (folder / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.encode() + data)
         command = self.small_command(self.bisect("--tolerance=0", f"--inputs={folder}"))
         self.assertEqual(command[-2:], ["--inputs", "model-bisected-inputs"])
-        self.assertIn("parts first at node 1 of 1", self.run_tool(*command).stdout)
+        self.assertIn("diverges first at node 1 of 1", self.run_tool(*command).stdout)
 
     def test_the_command_has_the_options(self):
         self.write()
@@ -197,13 +197,13 @@ class Bisect(tool_test.ToolTest):
         self.assertIn("--threads=2", command)
         self.assertIn("--precision=bf16", command)
         self.assertNotIn("--keep-f32=tan*", command)  # What fits nothing is an error.
-        self.assertIn("parts first at node 1 of 1", self.run_tool(*command).stdout)
+        self.assertIn("diverges first at node 1 of 1", self.run_tool(*command).stdout)
 
-    def test_parts_without_what_the_precision_is_of(self):
+    def test_diverges_without_what_the_precision_is_of(self):
         self.write()
         done = self.bisect("--tolerance=0", "--precision=f16")
         self.assertEqual((done.returncode, done.stderr), (1, ""))
-        self.assertIn("parts first at node", done.stdout)
+        self.assertIn("diverges first at node", done.stdout)
         done = self.bisect("--precision=f16")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
@@ -229,7 +229,7 @@ class Bisect(tool_test.ToolTest):
         (self.folder / "model.json").write_text(json.dumps(model))
         done = self.bisect()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("nothing parts", done.stdout)
+        self.assertIn("all results match", done.stdout)
         found = self.find("y", "--bisect", self.folder / "model.json")
         self.assertEqual((found["node"], found["op"]), ("y", "tanh"))
 

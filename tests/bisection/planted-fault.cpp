@@ -9,7 +9,7 @@
 //   planted-fault NODE [OP] -- MODEL
 //   planted-fault NODE [OP] --bisect MODEL [LOSS OPTIMIZER]
 //
-// The first ends with 0 if the model's compiled results part from the
+// The first ends with 0 if the model's compiled results diverge from the
 // reference's where the kernel of a node adds 0.5, or what PLANTED_FAULT says,
 // to each element of its value; with OP, such as arith.subf, only where that is
 // part of the node's computation. The second bisects that, of a model or of its
@@ -99,11 +99,12 @@ void print(const BisectReport &report) {
                << "\nposition " << culprit.position << "\nkernels "
                << llvm::join(culprit.kernels, " ") << "\nabsolute "
                << culprit.alone.difference.absolute << "\neager "
-               << (culprit.other && !culprit.other->parts() ? "right" : "wrong")
+               << (culprit.other && !culprit.other->mismatches() ? "right"
+                                                                 : "wrong")
                << "\n";
   for (const ValueReport &read : culprit.feeding)
     llvm::outs() << "reads " << read.name
-                 << (read.parts() ? " wrong\n" : " right\n");
+                 << (read.mismatches() ? " wrong\n" : " right\n");
   if (report.reproducer.module)
     llvm::outs() << "ops " << report.reproducer.report.ops << "\n";
 }
@@ -128,7 +129,7 @@ Job parse(int argc, char **argv) {
   return job;
 }
 
-/// 0 if the model parts, with the fault.
+/// 0 if the model mismatches, with the fault.
 int check(ModuleOp module, const CompileOptions &options) {
   OwningOpRef<ModuleOp> copy = module.clone();
   auto main = module.lookupSymbol<func::FuncOp>(graph::names::kMain);

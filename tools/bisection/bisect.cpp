@@ -65,7 +65,7 @@ private:
   const BisectJob &wanted;
   InputSource source;
   CompileJob job;
-  bool parts = false;
+  bool mismatch = false;
   std::string text; ///< To be printed once all is done.
   llvm::raw_string_ostream out{text};
 };
@@ -214,7 +214,7 @@ LogicalResult ModelBisector::work(MLIRContext &context,
   if (failed(result))
     return failure();
   printBisection(report, out);
-  parts = report.compiled.parts() || report.eager.parts();
+  mismatch = report.compiled.mismatches() || report.eager.mismatches();
   return report.culprit ? write(report.reproducer, options) : success();
 }
 
@@ -239,7 +239,7 @@ ExitCode ModelBisector::run() {
       [&](MLIRContext &context, const CompileOptions &watched,
           Progress &progress) { return work(context, watched, progress); });
   llvm::outs() << text;
-  return code == exit_success && parts ? exit_wrong_input : code;
+  return code == exit_success && mismatch ? exit_wrong_input : code;
 }
 
 } // namespace
@@ -255,15 +255,15 @@ static std::string problemOfOutput(const std::string &name) {
 void addBisect(CLI::App &app, BisectArguments &arguments) {
   CLI::Option *bisect = app.add_flag(
       "--bisect", arguments.bisect,
-      "find the first node whose value is another one than the reference "
+      "find the first node whose value diverges from the reference "
       "interpreter's, print it, and write a small model that shows it; the "
       "exit code is 1 if there is one");
   for (const char *other : {"--json", "--report", "--verify", "--with"})
     bisect->excludes(app.get_option(other));
   app.add_option("--tolerance", arguments.tolerance,
-                 "for --bisect: the largest error that is none, as a part of a "
-                 "value's largest element; 1e-3 for f32 if not given, and for "
-                 "other types what they round")
+                 "for --bisect: the relative tolerance, an error over the "
+                 "largest magnitude in the reference's value; 1e-3 for f32 if "
+                 "not given, and for other types what they round")
       ->check(CLI::NonNegativeNumber)
       ->check(comparable())
       ->type_name("NUMBER")

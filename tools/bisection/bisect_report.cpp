@@ -24,10 +24,10 @@ static std::string number(double value) {
 }
 
 static std::string error(const ValueReport &value) {
-  return number(value.error()) + (value.parts() ? " parts" : "");
+  return number(value.error()) + (value.mismatches() ? " mismatch" : "");
 }
 
-/// Of results that are alike in that they do not part, the first ones.
+/// Of results that match, the first ones alone.
 static void printResults(const BisectReport &report, llvm::raw_ostream &out) {
   constexpr size_t kShown = 16;
   const auto &compiled = report.compiled.results, &eager = report.eager.results;
@@ -37,17 +37,19 @@ static void printResults(const BisectReport &report, llvm::raw_ostream &out) {
                {"tolerance", Align::right}});
   size_t hidden = 0;
   for (size_t i = 0; i < compiled.size(); ++i) {
-    bool parts = compiled[i].parts() || (!eager.empty() && eager[i].parts());
-    if (i >= kShown && !parts && ++hidden)
+    bool mismatch =
+        compiled[i].mismatches() || (!eager.empty() && eager[i].mismatches());
+    if (i >= kShown && !mismatch && ++hidden)
       continue;
     table.add({compiled[i].name, error(compiled[i]),
                eager.empty() ? "" : error(eager[i]),
                number(compiled[i].tolerance.limit)});
   }
-  out << "largest errors against the reference, of the largest element\n\n"
+  out << "largest errors against the reference, relative to its largest "
+         "element\n\n"
       << table.text();
   if (hidden)
-    out << "and " << hidden << " more, none of which parts\n";
+    out << "and " << hidden << " more, all of which match\n";
   size_t nans = llvm::count_if(
       compiled, [](const ValueReport &value) { return value.hasNaNs; });
   if (nans)
@@ -77,9 +79,9 @@ static std::string places(const ValueReport &value) {
 static void printCulprit(const BisectReport &report, const Culprit &culprit,
                          llvm::raw_ostream &out) {
   const ValueReport &value =
-      culprit.alone.parts() ? culprit.alone : culprit.value;
+      culprit.alone.mismatches() ? culprit.alone : culprit.value;
   out << llvm::formatv(
-      "\n{0} parts first at node {1} of {2}, found by {3} functions:\n",
+      "\n{0} diverges first at node {1} of {2}, found by {3} functions:\n",
       culprit.isEager ? "op by op" : "compiled", culprit.position, report.nodes,
       report.runs);
   line(out, "node", value.name);
@@ -87,12 +89,12 @@ static void printCulprit(const BisectReport &report, const Culprit &culprit,
   if (!culprit.kernels.empty())
     line(out, "kernel", llvm::join(culprit.kernels, ", "));
   line(out, "error", places(value));
-  if (!culprit.alone.parts())
+  if (!culprit.alone.mismatches())
     line(out, "alone",
          "right where the model ends at it: " + number(culprit.alone.error()));
   if (culprit.other)
     line(out, culprit.isEager ? "compiled" : "op by op",
-         llvm::Twine(culprit.other->parts() ? "wrong, too: " : "right: ") +
+         llvm::Twine(culprit.other->mismatches() ? "wrong, too: " : "right: ") +
              number(culprit.other->error()));
   for (const ValueReport &read : culprit.feeding)
     line(out, &read == &culprit.feeding.front() ? "reads" : "",
@@ -101,11 +103,11 @@ static void printCulprit(const BisectReport &report, const Culprit &culprit,
 
 void printBisection(const BisectReport &report, llvm::raw_ostream &out) {
   printResults(report, out);
-  bool parts = report.compiled.parts() || report.eager.parts();
-  if (!parts)
-    out << "\nnothing parts from the reference\n";
+  bool mismatch = report.compiled.mismatches() || report.eager.mismatches();
+  if (!mismatch)
+    out << "\nall results match the reference\n";
   else if (!report.culprit)
-    out << "\nno function that ends earlier parts: it shows in the "
+    out << "\nno function that ends earlier diverges: it shows in the "
            "whole artifact alone\n";
   else
     printCulprit(report, *report.culprit, out);
