@@ -139,7 +139,7 @@ def measure(folder):
             pruned = prune(folder, whole, share, score)
             add(f"{share:.0%}, {score}", pruned, train(folder, pruned))
     times = medians(folder, models)
-    print("| multiplications | pruned | trained on | and int8 | ms | int8, ms |")
+    print("| multiplications | pruned | fine-tuned | and int8 | ms | int8, ms |")
     print("|---|---|---|---|---|---|")
     for row, pair in zip(rows, zip(times[::2], times[1::2])):
         print("| " + " | ".join([*row, *(f"{time:.3f}" for time in pair)]) + " |")

@@ -56,7 +56,7 @@ built once more, for its own inputs, and merged with the others where these are 
 
 How many elements `NonZero` and `Compress` find, boxes `NonMaxSuppression` keeps,
 rows such a `Loop` makes, is decided by the run: their outputs have a bound in their
-shape, and a [size](architecture.md#dimensions-whose-size-the-run-decides). `Shape`
+shape, and a [size](architecture.md#data-dependent-dimensions). `Shape`
 and `Size` of such a tensor compute with it; `Reshape`, `Expand`, `ConstantOfShape`,
 `Range` (from a constant, by 1), `TopK` and the ends of a `Slice` take what was made of
 it by additions, products, minima and the like, of which the largest value is known. What
@@ -86,7 +86,7 @@ string has at most, in UTF-8, filled up with NUL, as in NumPy's `S`. An input's 
 dimension that its type in the artifact shows (`y.view("S64")[..., 0]` are its strings in
 NumPy, and `graph-run` takes files of `S` and `U` as inputs). A NUL at a string's end is no
 part of it. What the run decides of strings, as how many StringNormalizer leaves or
-StringSplit makes, is a [size](architecture.md#dimensions-whose-size-the-run-decides).
+StringSplit makes, is a [size](architecture.md#data-dependent-dimensions).
 Strings are compared (Equal), made (Constant, StringConcat, StringNormalizer, StringSplit),
 read (RegexFullMatch, TfIdfVectorizer), numbered (LabelEncoder, CategoryMapper,
 OneHotEncoder), labels of classifiers, and moved by what only moves elements: Compress,
@@ -113,7 +113,7 @@ input is there with `--length x=1`, or as many as an optional sequence has, and 
 Random numbers follow from a node's `seed` or, without one, from its name: they are
 the same in each run, on each machine and in each iteration of a loop. They are other
 numbers than NumPy's or ONNX Runtime's. So a Dropout drops whose `training_mode` is true
-in a model that is only run; in one that is [trained](training.md#dropout), what is dropped
+in inference; in a model that is [trained](training.md#dropout), what is dropped
 is new in each step.
 
 A `com.microsoft.GroupQueryAttention` whose `total_sequence_length` is no constant keeps

@@ -35,10 +35,10 @@ TensorDataset::TensorDataset(std::vector<Tensor> given, At at)
 
 int64_t TensorDataset::size() const { return fields[0].size(0); }
 
-std::vector<Tensor> TensorDataset::batch(const Tensor &numbers) const {
+std::vector<Tensor> TensorDataset::batch(const Tensor &indices) const {
   std::vector<Tensor> result;
   for (const Tensor &field : fields)
-    result.push_back(index_select(field, 0, numbers));
+    result.push_back(index_select(field, 0, indices));
   return result;
 }
 
@@ -52,11 +52,11 @@ FunctionDataset::FunctionDataset(int64_t size, std::vector<Field> fields,
                    std::to_string(this->fields.size()) + " fields");
 }
 
-std::vector<Tensor> FunctionDataset::batch(const Tensor &numbers) const {
+std::vector<Tensor> FunctionDataset::batch(const Tensor &indices) const {
   std::vector<Tensor> result;
   std::vector<uint64_t> sizes;
   for (const Field &field : fields) {
-    Shape shape = numbers.size(0);
+    Shape shape = indices.size(0);
     for (int64_t extent : field.shape)
       shape.push_back(extent);
     result.push_back(empty(shape, field.dtype));
@@ -65,17 +65,17 @@ std::vector<Tensor> FunctionDataset::batch(const Tensor &numbers) const {
   }
   auto fill = [make = make, sizes](std::span<const HostArray> reads,
                                    std::span<const HostArray> writes) {
-    const auto *numbers = reads[0].as<const int64_t>();
+    const auto *examples = reads[0].as<const int64_t>();
     std::vector<std::byte *> places;
     for (const HostArray &field : writes)
       places.push_back(field.as<std::byte>());
     for (int64_t i = 0; i < reads[0].sizes[0]; ++i) {
-      make(numbers[i], places);
+      make(examples[i], places);
       for (size_t f = 0; f < places.size(); ++f)
         places[f] += sizes[f];
     }
   };
-  call("dataset", fill, std::span<const Tensor>(&numbers, 1), result);
+  call("dataset", fill, std::span<const Tensor>(&indices, 1), result);
   return result;
 }
 
@@ -86,8 +86,8 @@ public:
   Subset(std::shared_ptr<const Dataset> whole, int64_t first, int64_t count)
       : whole(std::move(whole)), first(first), count(count) {}
   int64_t size() const override { return count; }
-  std::vector<Tensor> batch(const Tensor &numbers) const override {
-    return whole->batch(numbers + first);
+  std::vector<Tensor> batch(const Tensor &indices) const override {
+    return whole->batch(indices + first);
   }
 
 private:

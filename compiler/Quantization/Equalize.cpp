@@ -1,4 +1,4 @@
-//===- Equalize.cpp - Channels of activations made alike --------*- C++ -*-===//
+//===- Equalize.cpp - Equalisation of channels ------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Equalize.h - Channels of activations made alike ----------*- C++ -*-===//
+//===- Equalize.h - Equalisation of channels --------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

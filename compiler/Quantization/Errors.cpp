@@ -140,7 +140,7 @@ static size_t largest(ArrayRef<float> row) {
   return static_cast<size_t>(llvm::max_element(row) - row.begin());
 }
 
-/// How many rows have another largest element.
+/// In how many rows the argmax differs.
 static size_t changedRows(ArrayRef<float> a, ArrayRef<float> b, size_t size) {
   size_t changed = 0;
   for (; size && !a.empty(); a = a.drop_front(size), b = b.drop_front(size))

@@ -60,7 +60,7 @@ FailureOr<Prepared> prepare(OwningOpRef<ModuleOp> module, const Model &model,
 }
 
 //===----------------------------------------------------------------------===//
-// Channels made alike
+// Equalisation
 //===----------------------------------------------------------------------===//
 
 /// What the readers of a group lose, as the mean of their decibels.

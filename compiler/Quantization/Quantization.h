@@ -58,7 +58,7 @@ struct Agreement {
 
 struct QuantizeReport {
   std::vector<LayerReport> layers;
-  /// Activations whose channels were made alike.
+  /// Activations whose channels were equalised.
   size_t equalized = 0;
   Agreement agreement;
 };

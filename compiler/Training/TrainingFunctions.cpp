@@ -121,8 +121,9 @@ LogicalResult TrainingBuilder::reportNoGradient(StringAttr name,
     if (isa<graph::StopGradientOp>(op) ||
         llvm::none_of(op.getResultTypes(), gradients::isDifferentiable))
       return op.emitError()
-             << "the gradient of the loss by parameter " << name << " ends at "
-             << op.getName() << ", which cannot be differentiated";
+             << "the gradient of the loss with respect to parameter " << name
+             << " ends at " << op.getName()
+             << ", which cannot be differentiated";
     dependent.insert_range(op.getResults());
   }
   return main.emitError() << "the loss does not depend on parameter " << name

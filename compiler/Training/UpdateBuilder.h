@@ -22,7 +22,7 @@ namespace tinh::training {
 
 class Ranks;
 
-/// A parameter, and the gradient of the loss by it.
+/// A parameter, and the gradient of the loss with respect to it.
 struct Parameter {
   mlir::StringAttr name;
   Tensor tensor, gradient;

@@ -319,7 +319,7 @@ def Cpu_RowsPlan : Cpu_Plan<"Rows", "rows"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Kernels of any size
+// Dynamic-shape kernels
 //===----------------------------------------------------------------------===//
 
 def Cpu_RowLanes : Cpu_Access<"RowLanes", "what the lanes of vectors are, in rows of any length", [
@@ -352,7 +352,7 @@ def Cpu_SizedTransposePlan : Cpu_Plan<"SizedTranspose", "sized_transpose"> {
 }
 
 def Cpu_SizedContractionPlan : Cpu_Plan<"SizedContraction", "sized_contraction"> {
-  let summary = "A product of matrices of any size in register tiles";
+  let summary = "A matmul of dynamic shape in register tiles";
   let description = [{
     Register tiles are `columns` wide and have one of the numbers of `rows`, the
     first one for as many rows as possible. Those that are left are computed one

@@ -91,7 +91,7 @@ inline constexpr llvm::StringLiteral kLibrary = "graph.library";
 /// The devices' names.
 inline constexpr llvm::StringLiteral kOnCpu = "cpu";
 inline constexpr llvm::StringLiteral kOnCuda = "cuda";
-/// The function of a model that is only run, and the one that prepares the
+/// The function of a model for inference, and the one that prepares the
 /// weights.
 inline constexpr llvm::StringLiteral kMain = "main";
 inline constexpr llvm::StringLiteral kInit = "init";

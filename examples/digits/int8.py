@@ -1,7 +1,7 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The digits network in f32, in int8, and in int8 after training for that.
+"""The digits network in f32, in int8, and in int8 after quantisation-aware training.
 
 usage: int8.py BIN DIRECTORY
 
@@ -103,7 +103,7 @@ def main():
     experiment.train("--learn-scales")
     experiment.report("int8 trained, with scales", "trained.so")
     experiment.train("--distill=digits64.onnx")
-    experiment.report("int8 taught by f32", "trained.so")
+    experiment.report("int8 distilled from f32", "trained.so")
 
 
 if __name__ == "__main__":

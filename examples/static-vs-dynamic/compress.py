@@ -84,14 +84,14 @@ class Network:
         self.add("bf16", model, "--precision=bf16")
         self.add("int8", model, "--quantize=data.npz")
         self.train(model, epochs, FINE_TUNING, "--quantize=data.npz")
-        self.add("int8, trained for it", "step.onnx", TRAINED)
+        self.add("int8, QAT", "step.onnx", TRAINED)
         self.run("graph-prune", model, "--max-macs=0.5", "--score=taylor", LOSS,
                  "--data=data.npz", "-o", "half.onnx")  # fmt: skip
         self.add("pruned", "half.onnx")
         self.train("half.onnx", epochs, FINE_TUNING)
         self.write("half.onnx", "pruned.onnx")
-        self.add("pruned, trained on", "pruned.onnx")
-        self.add("pruned, trained on, int8", "pruned.onnx", "--quantize=data.npz")
+        self.add("pruned, fine-tuned", "pruned.onnx")
+        self.add("pruned, fine-tuned, int8", "pruned.onnx", "--quantize=data.npz")
 
     def scores(self, model):
         missing = -len(self.images) % BATCH

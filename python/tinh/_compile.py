@@ -99,11 +99,11 @@ def compile_training(
     loss, optimizer: names with options, as "cross_entropy,label_smoothing=0.1"
         and "adam,lr=1e-3"; if not given, those that a JSON graph has.
     trainable: patterns, as "fc*", of the weights that are trained; None: all.
-    distill: a model to learn from, too: "teacher.onnx,temperature=4".
+    distill: a teacher to learn from, too: "teacher.onnx,temperature=4".
     learn_scales: train the scales of quantised tensors, too.
     loss_scale: for gradients in f16: a power of two, or "dynamic".
-    accumulate: a step takes so many batches, one after the other, and updates
-        by the mean of their gradients.
+    accumulate: gradient accumulation: a step takes so many batches, one after
+        the other, and updates by the mean of their gradients.
     All else is as in compile.
     """
     train = {

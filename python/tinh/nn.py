@@ -163,7 +163,7 @@ class Module:
         return [(n, value) for n, value in self._members() if isinstance(value, types)]
 
     def initialize(self, generator: Generator) -> None:
-        """Gives the parameters and buffers of all layers their first values."""
+        """Gives the parameters and buffers of all layers their initial values."""
         done = set()
         for _, module in self.modules():
             if isinstance(module, Layer) and id(module) not in done:

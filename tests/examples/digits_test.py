@@ -91,7 +91,7 @@ class DigitsTest(unittest.TestCase):
     def check_accuracies(self, accuracy, least, said):
         untrained = accuracy.pop("pruned")
         if untrained < accuracy["f32"] - 1:  # Else there is little to win back.
-            self.assertGreater(accuracy["pruned, trained on"], untrained, said)
+            self.assertGreater(accuracy["pruned, fine-tuned"], untrained, said)
         self.assertGreaterEqual(accuracy["f32"], least, said)
         for percent in accuracy.values():
             self.assertGreater(percent, accuracy["f32"] - 5, said)
@@ -102,7 +102,7 @@ class DigitsTest(unittest.TestCase):
         self.assertLess(weights, 0.52, said)
         self.assertTrue(arena < 0.52 or arena == 1, said)  # Not if f32 is computed.
         pairs = (("int8", "f32", 0.27), ("pruned", "f32", 0.8),
-                 ("pruned, trained on, int8", "pruned", 0.27))  # fmt: skip
+                 ("pruned, fine-tuned, int8", "pruned", 0.27))  # fmt: skip
         for smaller, larger, share in pairs:
             for few, many in zip(sizes[smaller], sizes[larger], strict=True):
                 self.assertLess(few, share * many, said)

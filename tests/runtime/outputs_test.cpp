@@ -1,4 +1,4 @@
-//===- outputs_test.cpp - Outputs whose size the run decides ----*- C++ -*-===//
+//===- outputs_test.cpp - Outputs of data-dependent shapes ------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

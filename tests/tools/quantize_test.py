@@ -143,7 +143,7 @@ class Quantize(tool_test.ToolTest):
         self.succeeds()
         integers = run(self.output, self.x)
         text = self.succeeds("--weights=f32")
-        self.assertIn(" 0 activations with channels made alike", text)
+        self.assertIn(" 0 activations with equalised channels", text)
         model = onnx.load(self.output)
         onnx.checker.check_model(model, full_check=True)
         tensors = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
@@ -280,7 +280,7 @@ class Quantize(tool_test.ToolTest):
         np.savez(self.folder / "data.npz", x=x)
         model = normalised(self.folder / "norm.onnx", outlier=500)
         text = self.succeeds("--method=minmax", model=model)
-        self.assertIn("1 activations with channels made alike", text)
+        self.assertIn("1 activations with equalised channels", text)
         # Of two kinds of channels both lose, by about the root of the ratio.
         self.assertGreater(self.layers(text)["product"][0], 20)
         self.assertGreater(sqnr(run(model, x), run(self.output, x)), 20)

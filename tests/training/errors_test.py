@@ -99,7 +99,7 @@ class ErrorsTest(tool_test.ToolTest):
             "mse",
             "sgd",
             "node 'choose'",
-            'the gradient of the loss by parameter "w" ends at graph.argmax',
+            'the gradient of the loss with respect to parameter "w" ends at graph.argmax',
             nodes=nodes,
             outputs=("u",),
         )

@@ -32,7 +32,7 @@ int tinh::tools::graph_compare(int argc, char **argv) {
   CLI::App app("Compares a model run eagerly, op by op, with the same model "
                "compiled as a whole. Compiling as a whole goes without the "
                "cache of kernels; the first eager run fills that of eager "
-               "kernels, whose sizes are arguments.");
+               "kernels, which are for dynamic shapes.");
   app.add_option("MODEL", options.model, "the model's file")
       ->type_name(kModelType)
       ->required();

@@ -45,8 +45,8 @@ void define(CLI::App &app, Arguments &arguments) {
              "entropy or mse; mse if not given")
       ->type_name("METHOD");
   app.add_option("--weights", arguments.weights,
-                 "int8, or f32: floats that the model makes bytes of, so that "
-                 "graph-compile --train can train them")
+                 "int8, or f32: fake-quantised weights, for quantisation-aware "
+                 "training by graph-compile --train")
       ->check(CLI::IsMember({"int8", "f32"}))
       ->capture_default_str();
   app.add_option("--keep", arguments.job.options.keep,
@@ -59,8 +59,8 @@ void define(CLI::App &app, Arguments &arguments) {
       ->check(comparable())
       ->type_name("DB");
   app.add_option("--max-drop", arguments.job.options.maxDrop,
-                 "the same, until at most this share, such as 0.01, of the "
-                 "first output's rows has another largest element")
+                 "the same, until the argmax (top-1) differs in at most this "
+                 "share, such as 0.01, of the first output's rows")
       ->check(CLI::Range(0.0, 1.0))
       ->check(comparable())
       ->type_name("SHARE");

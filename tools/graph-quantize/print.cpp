@@ -36,10 +36,11 @@ void printReport(const quantization::QuantizeReport &report) {
   llvm::outs() << table.text() << "\n"
                << report.layers.size() - kept << " of " << report.layers.size()
                << " layers in int8; " << report.equalized
-               << " activations with channels made alike; outputs: "
-               << decibelText(report.agreement.sqnr) << " dB, "
+               << " activations with equalised channels; outputs: "
+               << decibelText(report.agreement.sqnr)
+               << " dB, argmax differs in "
                << llvm::formatv("{0:P2}", report.agreement.changed)
-               << " of rows with another largest element\n";
+               << " of rows\n";
 }
 
 } // namespace tinh::tools

@@ -56,8 +56,9 @@ void addTraining(CLI::App &app, bool *train,
                  "a pattern, such as 'fc*': of the weights only those are "
                  "trained whose names fit one; others stay as they are");
   app.add_option("--distill", training->distill,
-                 "TEACHER.onnx[,temperature=4][,weight=0.5]: learn from the "
-                 "outputs of another model of the same inputs, too")
+                 "TEACHER.onnx[,temperature=4][,weight=0.5]: knowledge "
+                 "distillation: learn from the outputs of a teacher, another "
+                 "model of the same inputs, too")
       ->type_name("FILE.onnx[,OPTION=VALUE…]");
   app.add_flag("--learn-scales", training->learnScales,
                "train the scales of quantised tensors, too");
@@ -67,8 +68,9 @@ void addTraining(CLI::App &app, bool *train,
                  "vanish; dynamic if not given")
       ->type_name("dynamic[,OPTION=VALUE…]|NUMBER");
   app.add_option("--accumulate", training->accumulate,
-                 "a step takes so many batches of the model, one after the "
-                 "other, and updates by the mean of their gradients")
+                 "gradient accumulation: a step takes so many batches of the "
+                 "model, one after the other, and updates by the mean of their "
+                 "gradients")
       ->check(CLI::Range(1, 1 << 16))
       ->type_name("BATCHES");
   addDataParallel(app, &training->dataParallel);

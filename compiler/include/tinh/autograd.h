@@ -104,9 +104,10 @@ struct BackwardOptions {
   bool create_graph = false;
 };
 
-/// Adds the gradient of `output` by each leaf that it was computed from to that
-/// leaf's. `gradient`, of output's shape, is what the chain begins with; it may
-/// be left out where output has one element: 1.
+/// Computes the gradient of `output` with respect to each leaf that it was
+/// computed from, and adds it to the leaf's grad. `gradient`, of output's
+/// shape, is the gradient with respect to `output` itself; it may be left out
+/// where output has one element: 1.
 void backward(const Tensor &output, const Tensor &gradient = {},
               BackwardOptions options = {}, At at = At::current());
 
@@ -115,9 +116,9 @@ struct GradOptions : BackwardOptions {
   bool allow_unused = false;
 };
 
-/// The gradients of Σ outputs · output_gradients by `inputs`, which need not be
-/// leaves, in place of adding them up anywhere. No output_gradients: ones for
-/// outputs of one element each.
+/// The gradients of Σ outputs · output_gradients with respect to `inputs`,
+/// which need not be leaves; they are returned, and added up nowhere. No
+/// output_gradients: ones for outputs of one element each.
 std::vector<Tensor> grad(std::span<const Tensor> outputs,
                          std::span<const Tensor> inputs,
                          std::span<const Tensor> output_gradients = {},

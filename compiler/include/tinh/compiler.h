@@ -60,8 +60,8 @@ struct TrainingRequest {
   /// Patterns, such as "fc*", of the names of the weights that are trained;
   /// none: all.
   std::vector<std::string> trainable;
-  /// A model to learn from, too, with options: "teacher.onnx,temperature=4".
-  /// Empty: none.
+  /// Knowledge distillation: a teacher to learn from, too, with options:
+  /// "teacher.onnx,temperature=4". Empty: none.
   std::string distill = {};
   /// Train the scales of quantised tensors, too.
   bool learnScales = false;
@@ -69,7 +69,8 @@ struct TrainingRequest {
   /// "1024", or "dynamic" with options, "dynamic,growth_interval=1000". Empty:
   /// what the model's file gives, or dynamic; in other precisions nothing.
   std::string lossScale = {};
-  /// A step takes so many batches of the model, one after the other.
+  /// Gradient accumulation: a step takes so many batches of the model, one
+  /// after the other.
   std::int64_t accumulate = 1;
   std::optional<DataParallelRequest> dataParallel = {};
 };

@@ -33,16 +33,16 @@
 
 namespace tinh {
 
-/// Examples by number, from 0. Each has the same fields, such as an image and
-/// its label. Thread-safe.
+/// Examples (samples) by index, from 0. Each has the same fields, such as an
+/// image and its label. Thread-safe.
 class Dataset {
 public:
   virtual ~Dataset() = default;
   virtual int64_t size() const = 0;
-  /// The examples with these numbers, int64 [batch]: for each field a tensor
+  /// The examples at these indices, int64 [batch]: for each field a tensor
   /// whose first dimension is the batch. Returns before it is computed, as
   /// operations on tensors do.
-  virtual std::vector<Tensor> batch(const Tensor &numbers) const = 0;
+  virtual std::vector<Tensor> batch(const Tensor &indices) const = 0;
 };
 
 /// The rows of tensors that have the same first extent, one for each field.
@@ -50,7 +50,7 @@ class TensorDataset final : public Dataset {
 public:
   explicit TensorDataset(std::vector<Tensor> fields, At at = At::current());
   int64_t size() const override;
-  std::vector<Tensor> batch(const Tensor &numbers) const override;
+  std::vector<Tensor> batch(const Tensor &indices) const override;
 
 private:
   std::vector<Tensor> fields;
@@ -63,16 +63,16 @@ public:
     Shape shape; ///< Of one example.
     DType dtype = float32;
   };
-  /// Writes example `number` to the places of its fields, which are dense and
+  /// Writes example `index` to the places of its fields, which are dense and
   /// row-major. Called on threads of the engine, by one at a time for a batch;
   /// what it throws is the error of the batch.
   using Make =
-      std::function<void(int64_t number, std::span<std::byte *const> fields)>;
+      std::function<void(int64_t index, std::span<std::byte *const> fields)>;
 
   FunctionDataset(int64_t size, std::vector<Field> fields, Make make,
                   At at = At::current());
   int64_t size() const override { return count; }
-  std::vector<Tensor> batch(const Tensor &numbers) const override;
+  std::vector<Tensor> batch(const Tensor &indices) const override;
 
 private:
   int64_t count;

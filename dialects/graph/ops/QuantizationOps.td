@@ -86,7 +86,7 @@ def Graph_UnpackInt4Op : Graph_Op<"unpack_int4", [Pure]>, Graph_Facts<"Movement"
 
     Example: `%y = graph.unpack_int4 %x axis 0 : tensor<16x64xui8> -> tensor<32x64xi8>`
   }];
-  let arguments = (ins Graph_TensorOf<[UI8], "unsigned bytes">:$x, I64Attr:$axis);
+  let arguments = (ins Graph_TensorOf<[UI8], "ui8">:$x, I64Attr:$axis);
   let results = (outs Graph_TensorOf<[I8, UI8, F4E2M1FN], "i8, ui8 or f4">:$y);
   let assemblyFormat =
       "$x `axis` $axis attr-dict `:` type($x) `->` type($y)";

@@ -129,7 +129,7 @@ def Graph_DropoutOp : Graph_Op<"dropout", [SameOperandsAndResultType]>,
     Graph_Facts<"None", 1, "Follows"> {
   let summary = "The same tensor; what it drops while a model is trained";
   let description = [{
-    A model that is run has its operand there. `graph-compile --train` makes the
+    In inference its operand takes its place. `graph-compile --train` makes the
     function `train_step` zero each element with the probability `ratio`, from 0
     to 1, and divide the others by 1 - `ratio`. Each such op draws numbers of its
     own, so equal ones are not merged.

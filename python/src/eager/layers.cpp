@@ -47,7 +47,7 @@ void bind_module(nb::module_ &m) {
             without_gil([&] { self.initialize(generator); });
           },
           nb::arg("generator"),
-          "Gives all parameters and buffers their first values.")
+          "Gives all parameters and buffers their initial values.")
       .def("parameters",
            [](const nn::Module &self) { return self.parameters(here()); })
       .def("named_parameters",
@@ -385,7 +385,7 @@ void bind_layers(nb::module_ &m) {
           nb::arg("affine") = true);
 }
 
-/// What gives a parameter its first values.
+/// What gives a parameter its initial values.
 struct PythonInitializer {
   nn::Initializer function;
 };
@@ -394,7 +394,7 @@ void bind_initializers(nb::module_ &layers) {
   nb::module_ m = layers.def_submodule("init");
   namespace init = nn::init;
   nb::class_<PythonInitializer>(m, "Initializer",
-                                "Writes a parameter's first values.")
+                                "Writes a parameter's initial values.")
       .def(
           "__call__",
           [](const PythonInitializer &self, const Tensor &x,

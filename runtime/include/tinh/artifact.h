@@ -317,8 +317,8 @@ typedef struct tinh_tensor_desc {
   int32_t variable;            /* Index into the artifact's variables, of the
                                   same type; or TINH_NOT_VARIABLE: the caller
                                   gives its memory. */
-  const int32_t *size_outputs; /* As in tinh_tensor_info_t: of an output whose
-                                  size the run decides; NULL otherwise. */
+  const int32_t *size_outputs; /* As in tinh_tensor_info_t: of an output of
+                                  data-dependent shape; NULL otherwise. */
 } tinh_tensor_desc_t;
 
 #define TINH_NOT_VARIABLE (-1)

@@ -1,4 +1,4 @@
-/*===- tinh/outputs.h - Outputs whose size the run decides -------*- C -*-===//
+/*===- tinh/outputs.h - Outputs of data-dependent shapes ---------*- C -*-===//
  *
  * Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
  * See LICENSE for license information.

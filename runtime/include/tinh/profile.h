@@ -80,18 +80,18 @@ typedef struct tinh_step_profile {
   double median_ms, min_ms;
   /* How long all threads together were at work meanwhile. */
   double work_ms;
-  /* What the times are of: 1, this step; more, so many steps, each iteration of
-   * a loop counted, which a GPU computes as one CUDA graph and the first of
-   * which this is; 0, nothing: it is another one of these, or was never
-   * executed. */
+  /* How many steps the times are of. 1: this step alone. More: this step is the
+   * first of so many that a GPU runs as one CUDA graph; each iteration of a
+   * loop counts. 0: there are no times, since the step is another one of such a
+   * graph or was never executed. */
   uint32_t covers;
 } tinh_step_profile_t;
 
 /* What one thread did of a step in a run without a break. */
 typedef struct tinh_step_span {
   uint32_t step;
-  uint32_t worker; /* The thread, from 0; TINH_SPAN_OF_CUDA: the GPU, from the
-                      step on so many as its profile says that it covers. */
+  uint32_t worker; /* The thread, from 0; TINH_SPAN_OF_CUDA: the GPU, which did
+                      `covers` steps of its profile from this one on. */
   double begin_ms, end_ms; /* Since the run was submitted. */
 } tinh_step_span_t;
 

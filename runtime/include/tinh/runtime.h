@@ -94,10 +94,11 @@ typedef struct tinh_model tinh_model_t;
 #define TINH_MODEL(name) extern const tinh_model_t tinh_model_##name
 #endif
 
-/* Makes a module of a model that is linked into the program, and stays there as
- * long as the module, or a context of it, is used. `weights_path` names the
- * file of external weights; it is not looked at, and may be NULL, if they are
- * embedded. Version and CPU are checked as by tinh_module_load. */
+/* Makes a module of a model that is linked into the program. The model has to
+ * stay loaded as long as the module, or a context of it, is used.
+ * `weights_path` names the file of external weights; it is not looked at, and
+ * may be NULL, if they are embedded. Version and CPU are checked as by
+ * tinh_module_load. */
 TINH_API tinh_status_t tinh_module_load_linked(const tinh_model_t *model,
                                                const char *weights_path,
                                                tinh_module_t **out_module);
@@ -156,10 +157,10 @@ typedef struct tinh_tensor_info {
   uint32_t rank;
   const int64_t *dims; /* `rank` of them, in elements; the module's own. */
   uint64_t size;       /* Bytes. */
-  /* Of an output whose size the run decides, `dims` are the largest that it may
-   * have: for each dimension the number of the output, one TINH_DTYPE_I64 of
-   * rank 0, that says how much of it the run has used; -1: all of it. What lies
-   * behind is padding of any value. NULL: all of all dimensions. */
+  /* Of an output of data-dependent shape, whose largest extents are `dims`: for
+   * each dimension the index of the output that has its extent in a run, a
+   * TINH_DTYPE_I64 of rank 0; -1 if `dims` has it. What lies beyond is padding
+   * of any value. NULL: the shape is `dims`. */
   const int32_t *size_outputs;
 } tinh_tensor_info_t;
 
@@ -251,11 +252,11 @@ typedef struct tinh_context_options {
   tinh_check_numerics_t check_numerics;
   /* The GPU to use, if one is used. */
   uint32_t cuda_device;
-  /* A stream, which then also says which GPU: runs give it their steps one by
-   * one, behind what it was given before, and are done when it has all of them;
-   * nobody waits for the GPU unless the CPU has a step of its own. The context
-   * has no state: each run is given memory for all variables, that of those on
-   * the GPU in the GPU's memory, aligned to TINH_BUFFER_ALIGNMENT. NULL: the
+  /* A stream of the program's, whose GPU is then used. Runs enqueue their steps
+   * on it one by one, behind what it has already, and are done when all are
+   * enqueued: they wait for the GPU only if the CPU has a step of its own. The
+   * context has no state: each run is given memory for all variables, in GPU
+   * memory for those on the GPU, aligned to TINH_BUFFER_ALIGNMENT. NULL: the
    * context has streams of its own. */
   tinh_cuda_stream_t *cuda_stream;
   /* Measure how long the GPU takes for each run (tinh_context_cuda_time). */

@@ -1,4 +1,4 @@
-//===- api_outputs.cpp - Outputs whose size the run decides -----*- C++ -*-===//
+//===- api_outputs.cpp - Outputs of data-dependent shapes -------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

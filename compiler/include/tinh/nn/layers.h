@@ -13,8 +13,8 @@
 
 namespace tinh::nn {
 
-/// x · weightᵀ + bias over the last dimension. First values are PyTorch's: even
-/// in ±1/√in.
+/// x · weightᵀ + bias over the last dimension. Initial values are PyTorch's:
+/// uniform in ±1/√in.
 class Linear : public QuantizableLayer {
 public:
   Linear(int64_t in, int64_t out, bool has_bias = true);

@@ -97,7 +97,7 @@ public:
   // Parameters and buffers
   //===--------------------------------------------------------------------===//
 
-  /// Gives all parameters and buffers their first values; those of inferred
+  /// Gives all parameters and buffers their initial values; those of inferred
   /// sizes when these are found. The generator is also that of dropout.
   void initialize(const Generator &generator);
   /// Those that modules were initialized with, each once.

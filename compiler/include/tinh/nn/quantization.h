@@ -1,4 +1,4 @@
-//===- tinh/nn/quantization.h - Training for integers -----------*- C++ -*-===//
+//===- tinh/nn/quantization.h - Quantisation-aware training -----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Fake quantisation: a network computes with the floats that integers would
-// stand for, and is trained so, as with PyTorch's quantization-aware training.
+// Quantisation-aware training (QAT) by fake quantisation: a network computes
+// with the floats that integers would stand for, and is trained so, as by
+// PyTorch's prepare_qat.
 //
 //   nn::prepare_quantization(*net);
 //   … some steps                        // Scales follow what is seen.
@@ -106,14 +107,16 @@ struct QuantizationOptions {
   bool learn_scales = false;
 };
 
-/// Lets all linear layers and convolutions of `module` compute with what bytes
-/// keep: unsigned inputs with one scale and zero point, and signed weights with
-/// a scale for each output, as graph-quantize makes them. Make the optimizer
+/// Puts fake quantisation before all linear layers and convolutions of
+/// `module`, as PyTorch's prepare_qat: uint8 inputs with one scale and zero
+/// point, int8 weights with a scale for each output, as graph-quantize makes
+/// them. Make the optimizer
 /// later. A name in `keep` that is none's is an error.
 void prepare_quantization(Module &module,
                           const QuantizationOptions &options = {},
                           At at = At::current());
-/// Whether the scales in `module` follow what is seen.
+/// Whether the scales in `module` follow what is seen (enable_observer and
+/// disable_observer of PyTorch).
 void set_observing(Module &module, bool value);
 
 } // namespace nn

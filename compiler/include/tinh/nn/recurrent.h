@@ -38,7 +38,7 @@ struct RecurrentResult {
 
 /// What all have. Parameters are weight_ih_l0, weight_hh_l0, bias_ih_l0,
 /// bias_hh_l0, of projections weight_hr_l0, with "_reverse" for the way back,
-/// and so on for each layer; their first values even in ±1/√hidden.
+/// and so on for each layer; initially uniform in ±1/√hidden.
 class RecurrentBase : public Module {
 public:
   using Module::operator();

@@ -32,7 +32,8 @@ struct ConvTransposeOptions {
   bool bias = true;
 };
 
-/// What all convolutions have. First values are PyTorch's: even in ±1/√fan in.
+/// What all convolutions have. Initial values are PyTorch's: uniform in
+/// ±1/√fan_in.
 class ConvBase : public QuantizableLayer {
 public:
   int64_t output_axis() const override { return isTransposed ? 1 : 0; }
