@@ -17,10 +17,13 @@
 //     tinh::distributed::all_reduce(tinh::grad_of(w),
 //                                   tinh::distributed::ReduceOp::Mean);
 //
-// It is made in the manner of torch.distributed. Operations are queued on
-// the engine like others, and done in the order of their calls, which has to be
-// the same on all ranks. They are not recorded by the tape, and have no place
-// in functions that are traced. Tensors are in the CPU's memory.
+// It is made in the manner of torch.distributed, but: ReduceOp::Mean is AVG
+// there, `source` is src, all_gather gives one stacked tensor (as
+// all_gather_into_tensor), require_equal and abort with a reason are our own.
+// Operations are queued on the engine like others, and done in the order of
+// their calls, which has to be the same on all ranks. They are not recorded by
+// the tape, and have no place in functions that are traced. Tensors are in the
+// CPU's memory.
 //
 // A rank that fails is an error of all: TINH_COLLECTIVE_FAILED, with a message
 // that names it (tinh/collectives.h). What a process alone does is the same as

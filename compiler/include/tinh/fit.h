@@ -17,10 +17,11 @@
 //   tinh::Scores scores = model.evaluate(test_images, test_labels);
 //   tinh::Tensor logits = model.predict(test_images);
 //
-// It is made in the manner of Keras. A step (forward, gradients, update of
-// the parameters) is a function that is traced and compiled as a whole, or runs
-// operation by operation (CompileOptions::graph). The program waits for results
-// when it shows them, not after each step.
+// It is made in the manner of Keras; docs/fit.md has the names that differ, and
+// compile takes the loss before the optimizer. A step (forward, gradients,
+// update of the parameters) is a function that is traced and compiled as a
+// whole, or runs operation by operation (CompileOptions::graph). The program
+// waits for results when it shows them, not after each step.
 //
 // Where ranks have been joined (tinh/distributed.h), all of them call fit with
 // the same examples and options, and train together: a batch is batch_size
