@@ -272,7 +272,7 @@ def Cpu_WindowsPlan : Cpu_Plan<"Windows", "windows"> {
 def Cpu_TransposePlan : Cpu_Plan<"Transpose", "transpose"> {
   let summary = "Rows that become columns";
   let description = [{
-    Squares of `side` elements each way are turned in registers. A unit is one
+    Squares of `side` elements each way are transposed in registers. A unit is one
     square wide and `rows` rows long, a chunk has `units` units.
 
     Example: `#cpu.transpose<side = 16, rows = 128, units = 2>`
@@ -344,7 +344,7 @@ def Cpu_SizedRowsPlan : Cpu_Plan<"SizedRows", "sized_rows"> {
 def Cpu_SizedTransposePlan : Cpu_Plan<"SizedTranspose", "sized_transpose"> {
   let summary = "Rows of any number and length that lie as columns";
   let description = [{
-    Squares of `side` elements each way are turned in registers.
+    Squares of `side` elements each way are transposed in registers.
 
     Example: `#cpu.sized_transpose<side = 16>`
   }];

@@ -199,7 +199,7 @@ def Cuda_ScatterPlan : Cuda_Plan<"Scatter", "scatter"> {
 }
 
 def Cuda_TransposePlan : Cuda_Plan<"Transpose", "transpose"> {
-  let summary = "Tiles that are turned in shared memory";
+  let summary = "Tiles that are transposed in shared memory";
   let description = [{
     A thread moves `lanes` elements at a time, so that a warp has a line of a
     tile; a block has `warps` lines at a time.

@@ -67,7 +67,7 @@ int tinh::tools::graph_compare(int argc, char **argv) {
       ->needs(other);
   app.add_flag("--json", json, "print JSON");
   app.add_option("--report", options.page,
-                 "write a page to look at: both side by side, the graph before "
+                 "write an HTML report: both side by side, the graph before "
                  "and after fusion, memory, and where the time goes")
       ->type_name("FILE.html")
       ->check(page_or({}));

@@ -168,8 +168,8 @@ void defineCuda(CLI::App &app, Arguments &arguments) {
 
 void defineReports(CLI::App &app, Arguments &arguments) {
   app.add_flag("--report{text}", arguments.report,
-               "print dispatches and memory, or with =FILE.html write a page "
-               "to look at: the graph before and after fusion, kernels, memory "
+               "print dispatches and memory, or with =FILE.html write an HTML "
+               "report: the graph before and after fusion, kernels, memory "
                "and times")
       ->check(page_or({"text"}))
       ->type_name("text|FILE.html");

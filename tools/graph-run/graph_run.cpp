@@ -63,7 +63,7 @@ static void define_options(CLI::App &app, RunOptions &options) {
   app.add_flag("--profile{time}", options.profile,
                "print what each step takes, the longest first, or with =steps "
                "in their order, or with =kernels by kernel, or with =FILE.html "
-               "write a page to look at; without --runs, over runs of about "
+               "write an HTML report; without --runs, over runs of about "
                "two seconds")
       ->check(page_or({"time", "steps", "kernels"}))
       ->type_name("time|steps|kernels|FILE.html")

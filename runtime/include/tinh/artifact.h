@@ -195,7 +195,7 @@ typedef struct tinh_kernel_desc {
   const tinh_image_t *image; /* CUDA, maybe with others; NULL otherwise. */
   const tinh_library_call_t *library; /* CUDA; or NULL. */
   /* For profiles, of all chunks together: additions, multiplications and other
-   * operations on numbers; the bytes that have to be read and written at least;
+   * arithmetic operations; the bytes that have to be read and written at least;
    * and the cycles of one core that the compiler has estimated, 0 if none. */
   uint64_t operations;
   uint64_t bytes;
@@ -211,7 +211,7 @@ typedef enum tinh_space {
                              its `init` writes. */
   TINH_SPACE_INPUT = 2,   /* `offset` into the function's input `index`. */
   TINH_SPACE_OUTPUT = 3,  /* `offset` into the function's output `index`. */
-  TINH_SPACE_LOOP = 4,    /* The number, an int64_t from 0, of the iteration of
+  TINH_SPACE_LOOP = 4,    /* The index, an int64_t from 0, of the iteration of
                              the loop at depth `index`; only read. */
   TINH_SPACE_DEVICE = 5,  /* `offset` into the run's arena on the GPU. */
   TINH_SPACE_DEVICE_WEIGHTS = 6 /* `offset` into the weights, in GPU memory,
@@ -276,7 +276,7 @@ typedef struct tinh_collective_desc {
  * memory, and every COPY or ZERO that has to do with its memory: to the steps
  * that wait for them it makes no difference. What the CPU does has all buffers
  * in the CPU's memory, the byte of a BRANCH and the count of a LOOP as well;
- * the number of an iteration gets to the GPU by a COPY of 8 bytes. WEIGHTS are
+ * the index of an iteration gets to the GPU by a COPY of 8 bytes. WEIGHTS are
  * not copied to the GPU's memory: they are there, as DEVICE_WEIGHTS. `init` has
  * no steps of the GPU.
  *

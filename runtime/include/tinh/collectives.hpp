@@ -71,7 +71,7 @@ public:
     run(what);
   }
 
-  /// Puts the sums of all ranks' numbers in their place.
+  /// Puts the sums of all ranks' elements in their place.
   void sum(std::vector<double> &numbers) const {
     tinh_collective_t what = {};
     what.kind = TINH_ALL_REDUCE;

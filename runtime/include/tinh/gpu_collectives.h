@@ -27,7 +27,7 @@ extern "C" {
 typedef struct tinh_gpu_collectives {
   uint32_t struct_size; /* sizeof(tinh_gpu_collectives_t). */
 
-  /* The number of this rank's GPU, as the CUDA driver counts. */
+  /* The device ordinal of this rank's GPU, as the CUDA driver counts. */
   uint32_t (*gpu)(tinh_collectives_t *collectives);
 
   /* Queues a collective of the GPU's memory behind what `stream`, a CUstream of

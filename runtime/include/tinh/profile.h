@@ -65,7 +65,7 @@ typedef struct tinh_step_profile {
   const char *plan;   /* How the kernel is computed, as the compiler's IR says
                          it; empty if that is not known. */
   /* Of one execution: the pieces of work that threads share; additions,
-   * multiplications and other operations on numbers; bytes that have to be read
+   * multiplications and other arithmetic operations; bytes that have to be read
    * and written at least; cycles of one core for all of it, as the compiler has
    * estimated them, or 0. */
   uint64_t chunks;

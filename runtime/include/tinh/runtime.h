@@ -245,10 +245,10 @@ typedef struct tinh_context_options {
    * none. That it cannot be written then is told by tinh_last_error alone. */
   const char *trace_path;
   /* Look through what each step of a run has written. The run ends behind the
-   * first step with such a number, with TINH_NOT_FINITE and a message that says
-   * which numbers of which result, what the step computes, and whether what it
-   * reads was in order; variables that it has changed so far stay changed.
-   * Steps and runs are then computed one after the other. */
+   * first step with a NaN or infinity, with TINH_NOT_FINITE and a message that
+   * says which elements of which result, what the step computes, and whether
+   * what it reads was in order; variables that it has changed so far stay
+   * changed. Steps and runs are then computed one after the other. */
   tinh_check_numerics_t check_numerics;
   /* The GPU to use, if one is used. */
   uint32_t cuda_device;
@@ -349,7 +349,7 @@ TINH_API tinh_status_t tinh_context_run(
 
 /* What else a run may be told; all zero is what the calls without it do. */
 typedef struct tinh_run_options {
-  /* Memory of the caller for the module's variables, by their numbers, in place
+  /* Memory of the caller for the module's variables, by their indices, in place
    * of the context's state, which the run then neither reads nor changes: it is
    * the caller who keeps others from that memory meanwhile. NULL: the state.
    * Otherwise one buffer for each variable; for one that the function does not

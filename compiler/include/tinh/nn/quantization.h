@@ -28,11 +28,11 @@ namespace tinh {
 struct FakeQuantizeOptions {
   /// The least and the largest integer.
   int64_t quant_min = 0, quant_max = 255;
-  /// Of x: scale and zero point are vectors with a number for each index of it.
-  /// None: they are single numbers.
+  /// Of x: scale and zero point are vectors with an element for each index of
+  /// it. None: they are scalars.
   std::optional<int64_t> axis = {};
   /// What the gradient of the scale is multiplied by; the learned step size
-  /// takes 1 / √(numbers that share a scale · quant_max).
+  /// takes 1 / √(elements that share a scale · quant_max).
   double grad_factor = 1;
 };
 
