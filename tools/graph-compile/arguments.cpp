@@ -124,9 +124,9 @@ void defineNetwork(CLI::App &app, planning::Network *network) {
          [network](const std::vector<double> &numbers) {
            *network = {numbers[0] * 1e-6, numbers[1] * 1e9};
          },
-         "what an all-reduce between the ranks takes: microseconds, and "
-         "gigabytes of an operand in a second; buckets of gradients are chosen "
-         "by it; 50,1.25 if not given")
+         "latency and bandwidth of an all-reduce between the ranks: "
+         "microseconds, and gigabytes of an operand in a second; buckets of "
+         "gradients are chosen by them; 50,1.25 if not given")
       ->delimiter(',')
       ->expected(2)
       ->check(CLI::PositiveNumber)
@@ -135,8 +135,8 @@ void defineNetwork(CLI::App &app, planning::Network *network) {
 
 void definePlans(CLI::App &app, Arguments &arguments) {
   app.add_option("--plans", arguments.plans.file,
-                 "a file of plans that were found by --tune: kernels that it "
-                 "knows are computed so")
+                 "a file of plans that were found by --tune (tuning records): "
+                 "kernels that it knows are computed so")
       ->type_name("FILE.json");
   app.add_flag(
          "--tune{60}", arguments.tune,

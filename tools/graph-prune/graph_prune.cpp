@@ -39,7 +39,7 @@ void defineTarget(CLI::App &app, pruning::PruneOptions &options) {
         ->check(comparable())
         ->type_name("SHARE");
   };
-  add("--max-macs", &options.maxMacs, "the multiplications");
+  add("--max-macs", &options.maxMacs, "the multiplications (MACs)");
   add("--max-time", &options.maxTime,
       "the time that one core is estimated to take");
   add("--max-bytes", &options.maxBytes, "the bytes of the weights");
@@ -55,7 +55,7 @@ void defineTarget(CLI::App &app, pruning::PruneOptions &options) {
 
 void defineScore(CLI::App &app, Arguments &arguments) {
   add_choice(app, "--score", &arguments.prune.score, kScores,
-             "what channels are worth: magnitude, the norm of their "
+             "the importance of channels: magnitude, the norm of their "
              "weights, or taylor, how much the loss changes without them "
              "to first order; magnitude if not given")
       ->type_name("SCORE");

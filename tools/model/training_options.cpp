@@ -28,7 +28,8 @@ static void addDataParallel(CLI::App &app,
   app.add_option_function<int64_t>(
          "--shard-optimizer",
          [options](int64_t shards) { options().shards = shards; },
-         "divide the optimizer's state among so many ranks, which there must "
+         "divide the optimizer's state (ZeRO, stage 1) among so many ranks, "
+         "which there must "
          "be then")
       ->check(CLI::Range(1, 1 << 16))
       ->type_name("RANKS")
@@ -36,7 +37,8 @@ static void addDataParallel(CLI::App &app,
   app.add_option_function<std::string>(
          "--wire",
          [options](const std::string &wire) { options().wire = wire; },
-         "send gradients of f32 as bf16; as they are if not given")
+         "the communication dtype: send gradients of f32 as bf16; as they are "
+         "if not given")
       ->check(CLI::IsMember({"bf16"}))
       ->type_name("bf16")
       ->needs(parallel);

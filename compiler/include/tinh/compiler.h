@@ -45,10 +45,11 @@ enum class WeightsPlacement {
 struct DataParallelRequest {
   /// Batch norms normalise by the batches of all ranks.
   bool syncBatchNorm = false;
-  /// Of how many ranks each has a part of the optimizer's state; 0: all have
-  /// all of it, and there may be any number.
+  /// Of how many ranks each has a part of the optimizer's state (ZeRO, stage
+  /// 1); 0: all have all of it, and there may be any number.
   std::int64_t shardOptimizer = 0;
-  /// What gradients of f32 are sent as: "bf16"; empty: as they are.
+  /// The communication dtype, as which gradients of f32 are sent: "bf16";
+  /// empty: as they are.
   std::string wire = {};
 };
 
@@ -78,8 +79,9 @@ struct TrainingRequest {
 /// What runs a model's kernels.
 enum class Target {
   Cpu,
-  Cuda, ///< A GPU of NVIDIA's, beside the CPU.
-  /// The same, or the CPU alone where there is no GPU: each context chooses.
+  Cuda, ///< A GPU of NVIDIA's, with the CPU for what does not run on it.
+  /// The same, with the CPU alone as the fallback where there is no GPU: each
+  /// context chooses.
   CpuAndCuda
 };
 

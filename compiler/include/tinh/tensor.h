@@ -22,8 +22,8 @@
 // What is wrong with the operands is thrown as a tinh::Error of status
 // TINH_INVALID_ARGUMENT that names the caller's file and line, the operation,
 // the shapes or dtypes and what to do. For this, functions take Operands, which
-// remember where they were written, or an At as their last argument, which
-// nobody passes. What goes wrong while an operation runs (no
+// remember where they were written, or an At (a source location) as their last
+// argument, which nobody passes. What goes wrong while an operation runs (no
 // memory, an index out of bounds) is thrown where its result is waited for.
 //
 // This file has the tensor itself, its creation and access to its elements;

@@ -103,7 +103,8 @@ def Graph_AttentionOp : Graph_InferredOp<"attention">, Graph_Facts<"Anchor", 1, 
     y = softmax(scale · query·keyᵀ + mask) · value over [batch, heads, length,
     width] tensors; the softmax is along the keys. `mask`, of query's type,
     broadcasts to [batch, heads, queries, keys]. With `causal`, query i sees keys
-    0 … i + (keys - queries) only. Query's head h uses key's head
+    0 … i + (keys - queries) only: aligned at the lower right, as PyTorch's
+    causal_lower_right, and not as its is_causal. Query's head h uses key's head
     h · key_heads / heads (grouped queries).
 
     Example:

@@ -291,7 +291,8 @@ void bind_attention(nb::module_ &m) {
           nb::arg("mask") = nb::none(), nb::arg("causal") = false,
           "mask: booleans, what is seen, or numbers that are added to the\n"
           "scores; broadcasts to [N, heads, queries, keys]. causal: query i\n"
-          "sees keys up to i + (keys - queries).");
+          "sees keys up to i + (keys - queries), as PyTorch's "
+          "causal_lower_right.");
   nb::class_<TransformerEncoderLayer, nn::Module>(m, "TransformerEncoderLayer")
       .def(
           "__init__",

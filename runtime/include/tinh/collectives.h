@@ -7,8 +7,9 @@
  *===----------------------------------------------------------------------===//
  *
  * Collective operations of several processes, the ranks 0 to num_ranks - 1,
- * as MPI and NCCL define them: a table of functions. libtinh_mpi_openmpi.so and
- * libtinh_mpi_mpich.so have one over MPI; a program may bring its own.
+ * as MPI and NCCL define them, by a table of functions: a communicator, as
+ * MPI_Comm and ncclComm_t are. libtinh_mpi_openmpi.so and libtinh_mpi_mpich.so
+ * have one over MPI; a program may bring its own.
  *
  *   tinh_collectives_t *ranks;                 // mpirun -n 4 program
  *   tinh_collectives_load(NULL, NULL, &ranks);
@@ -55,8 +56,9 @@ typedef struct tinh_collective {
   /* Reductions take f16, bf16, f32, f64, i32 and i64; the first two are added
    * in f32. A mean is one of floats. */
   tinh_dtype_t dtype;
-  /* As what elements are sent: `dtype`, or TINH_DTYPE_BF16 for one of f32,
-   * whose sums are in f32 and sent as bf16 again. */
+  /* The communication dtype, as which elements are sent: `dtype`, or
+   * TINH_DTYPE_BF16 for one of f32, whose sums are in f32 and sent as bf16
+   * again. */
   tinh_dtype_t wire;
   uint32_t root;
   uint64_t count;
@@ -84,7 +86,7 @@ struct tinh_collectives {
   const char *library; /* Its name and version, for messages. */
 
   /* Starts a collective, and returns at once. From any thread, one at a time.
-   * `*out_ticket` is what to wait for it with. */
+   * `*out_ticket` is what to wait for it with, as an MPI_Request. */
   const char *(*start)(tinh_collectives_t *collectives,
                        const tinh_collective_t *collective,
                        uint64_t *out_ticket);

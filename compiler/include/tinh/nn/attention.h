@@ -20,7 +20,8 @@ struct AttentionMask {
   /// numbers that are added to the scores; broadcasts to
   /// [N, heads, queries, keys].
   Tensor mask = {};
-  /// Query i sees keys up to i + (keys - queries).
+  /// Query i sees keys up to i + (keys - queries): aligned at the lower right,
+  /// as PyTorch's causal_lower_right, and not as its is_causal.
   bool causal = false;
 };
 
