@@ -77,10 +77,10 @@ def PropagateQuantization : Pass<"propagate-quantization", "::mlir::func::FuncOp
 def QuantizeProducts : Pass<"quantize-products", "::mlir::func::FuncOp"> {
   let summary = "Multiply integers instead of what they stand for";
   let description = [{
-    Matmuls and convolutions of dequantised operands become those of
-    ui8 by i8, with sums in i32 that are dequantised; zero points become a term that
-    is subtracted, a constant where the other factor is. Left factors become
-    ui8, right ones i8.
+    Matmuls and convolutions of dequantised operands become those of ui8 by i8,
+    with sums in i32 that are dequantised; zero points become a term that is
+    subtracted, a constant where the other factor is. Left factors become ui8,
+    right ones i8.
 
     Preconditions: none. Parameters that differ along what is summed over, and
     zero points of a convolution's weights, leave an op as it is.

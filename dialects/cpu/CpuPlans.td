@@ -97,9 +97,9 @@ def Cpu_WinogradPlan : Cpu_Plan<"Winograd", "winograd"> {
   let summary = "A convolution with 3 x 3 kernels by Winograd's algorithms";
   let description = [{
     Tiles of outputs are multiplied as rows of matrices, one for each of the
-    elements that transformed filters have, in register tiles of `rows` by a panel.
-    A chunk computes `block` tiles of outputs × panels: a block's images are
-    transformed once, to scratch memory.
+    elements that transformed filters have, in register tiles of `rows` by a
+    panel. A chunk computes `block` tiles of outputs × panels: a block's images
+    are transformed once, to scratch memory.
 
     Example: `#cpu.winograd<rows = 12, block = [48, 2]>`
   }];
@@ -130,12 +130,13 @@ def Cpu_OuterProductsPlan : Cpu_Plan<"OuterProducts", "outer_products"> {
   let summary = "Sums of outer products";
   let description = [{
     The gradient of a convolution with respect to its weights and its like. The
-    sums of a `block` of rows × lanes, for all filter elements (taps), stay in scratch memory, while `sums`
-    iterations of the `level`-th loop that is summed over, with all of those
-    within it, go through slabs of both factors. A register tile has `tile` rows
-    by columns, whole vectors of the factor that `lanes` names. Rows are the
-    elements of `taps` neighbouring taps. With the `multiplier` amx, the slabs
-    have pairs of bf16 of what is summed over, and tiles of AMX multiply them.
+    sums of a `block` of rows × lanes, for all filter elements (taps), stay in
+    scratch memory, while `sums` iterations of the `level`-th loop that is
+    summed over, with all of those within it, go through slabs of both factors.
+    A register tile has `tile` rows by columns, whole vectors of the factor
+    that `lanes` names. Rows are the elements of `taps` neighbouring taps. With
+    the `multiplier` amx, the slabs have pairs of bf16 of what is summed over,
+    and tiles of AMX multiply them.
 
     Example: `#cpu.outer_products<lanes = plain, tile = [12, 32], taps = 1, block = [64, 128], level = 1, sums = 16>`
   }];
@@ -179,10 +180,11 @@ def Cpu_DepthwiseGradientPlan : Cpu_Plan<"DepthwiseGradient", "depthwise_gradien
   let summary = "Sums of products for each channel";
   let description = [{
     The gradient of a depthwise convolution with respect to its weights and its
-    like. A tile has `tile` filter elements (taps) by channels, whole vectors, as
-    sums in registers; a chunk has those of all taps of so many channels. They wait in scratch memory while
-    `sums` iterations of the `level`-th loop that is summed over, with all of
-    those within it, go through a slab of the factor that slides.
+    like. A tile has `tile` filter elements (taps) by channels, whole vectors,
+    as sums in registers; a chunk has those of all taps of so many channels.
+    They wait in scratch memory while `sums` iterations of the `level`-th loop
+    that is summed over, with all of those within it, go through a slab of the
+    factor that slides.
 
     Example: `#cpu.depthwise_gradient<tile = [9, 16], level = 0, sums = 1>`
   }];
@@ -272,8 +274,8 @@ def Cpu_WindowsPlan : Cpu_Plan<"Windows", "windows"> {
 def Cpu_TransposePlan : Cpu_Plan<"Transpose", "transpose"> {
   let summary = "Rows that become columns";
   let description = [{
-    Squares of `side` elements each way are transposed in registers. A unit is one
-    square wide and `rows` rows long, a chunk has `units` units.
+    Squares of `side` elements each way are transposed in registers. A unit is
+    one square wide and `rows` rows long, a chunk has `units` units.
 
     Example: `#cpu.transpose<side = 16, rows = 128, units = 2>`
   }];

@@ -41,13 +41,14 @@ def Origin_Convolution : AttrDef<Origin_Dialect, "Convolution"> {
   let mnemonic = "convolution";
   let summary = "Products of images and filters, summed up";
   let description = [{
-    What each loop is. There is a position and a tap, an index into the filter, for
-    each spatial dimension, in the same order, and one loop at most for each other role; taps and channels
-    are summed up. How far apart positions and taps lie, the image's map says.
+    What each loop is. There is a position and a tap, an index into the filter,
+    for each spatial dimension, in the same order, and one loop at most for
+    each other role; taps and channels are summed up. How far apart positions
+    and taps lie, the image's map says.
 
-    The gradient with respect to the weights is a convolution, too: its images are the channels
-    of x, its channels the batch, its filter dy, and the taps that it gives are its
-    positions.
+    The gradient with respect to the weights is a convolution, too: its images
+    are the channels of x, its channels the batch, its filter dy, and the taps
+    that it gives are its positions.
 
     Example: `#origin.convolution<image, position, position, output, tap, tap, channel>`
   }];
