@@ -88,7 +88,7 @@ struct PhaseOptions {
   /// Store variables as their types say, so that programs can give memory for
   /// them, and not as the products want them that read them.
   bool plainVariables = false;
-  /// Which of Winograd's algorithms convolutions of 3 × 3 taps may take on
+  /// Which of Winograd's algorithms convolutions with 3 × 3 kernels may take on
   /// CPUs: off, accurate or fast.
   std::string winograd = "accurate";
   /// How exact exp, log and the like are on CPUs: accurate or fast

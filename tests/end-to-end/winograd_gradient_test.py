@@ -1,7 +1,7 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gradients by filters with fewer products against NumPy in f64, and steps of
+"""Winograd gradients with respect to filters against NumPy in f64, and steps of
 training against those without.
 
 usage: PYTHONPATH=tests/support python tests/end-to-end/winograd_gradient_test.py

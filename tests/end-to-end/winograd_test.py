@@ -1,7 +1,7 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions with fewer products against direct ones and NumPy in f64.
+"""Winograd convolutions against direct ones and NumPy in f64.
 
 usage: PYTHONPATH=tests/support python tests/end-to-end/winograd_test.py
            BIN_DIR [unittest's options]

@@ -13,7 +13,7 @@ const machine = data.machine || {};
 const kinds = [
   {
     id: 'product',
-    title: 'products, convolutions',
+    title: 'matmuls, convolutions',
     ops: 'matmul conv conv_transpose conv_weight_gradient attention'
   },
   {

@@ -125,7 +125,8 @@ void bind_autograd(nb::module_ &module) {
                    [](const Tensor &x) { return is_leaf(x, here()); })
       .def("backward", &run_backward, nb::arg("gradient") = nb::none(),
            nb::arg("retain_graph") = false, nb::arg("create_graph") = false,
-           "Adds the gradient of this tensor by each leaf to that leaf's.")
+           "Adds the gradient of this tensor with respect to each leaf to the "
+           "leaf's grad.")
       .def("detach", [](const Tensor &x) { return detach(x, here()); })
       .def("zero_grad", [](const Tensor &x) { zero_grad(x, here()); })
       .def(

@@ -3,7 +3,7 @@
 // RUN: graph-opt %s --lower-kernels --lay-out-weights=winograd=off --choose-strategies | FileCheck %s --check-prefix=OFF
 // RUN: graph-opt %s --lower-kernels --lay-out-weights=winograd=fast --choose-strategies | FileCheck %s --check-prefix=FAST
 
-// Gradients by filters of 3 x 3 taps are sums of products of 16 numbers of each tile
+// Gradients with respect to 3 x 3 filters are sums of products of 16 numbers of each tile
 // of 2 x 2 positions, or of more where more may be lost. Where that makes few chunks,
 // parts of the sums do so.
 

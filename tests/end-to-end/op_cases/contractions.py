@@ -1,7 +1,7 @@
 # Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 # See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matrix products, convolutions and their transposes."""
+"""Matmuls, convolutions and their transposes."""
 
 import itertools
 

@@ -89,7 +89,7 @@ Match<FilterTransform> FilterTransformStrategy::match(func::FuncOp kernel) {
                   : RankedTensorType();
   if (!type || type.getRank() != 5 || !type.getElementType().isF32() ||
       type.getDimSize(1) != kTaps || type.getDimSize(2) != kTaps)
-    return NoMatch{"reads no panels of filters of 3 x 3 taps"};
+    return NoMatch{"reads no panels of 3 x 3 filters"};
   for (const WinogradTransform &t : winogradTransforms())
     if (computes(kernel, t))
       return FilterTransform{kernel, &t, type.getDimSize(0), type.getDimSize(3),

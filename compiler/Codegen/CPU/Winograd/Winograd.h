@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The strategy `winograd`: convolutions of 3 × 3 taps that lie side by side.
+// The strategy `winograd`: convolutions with 3 × 3 kernels, undilated.
 // Their filters come transformed (Layouts/TransformFilters.cpp), each as
 // (m + 2)² numbers; a tile of m × m outputs becomes that many numbers of each
 // channel, which are multiplied as matrices, [tiles, channels] by

@@ -45,13 +45,13 @@ Match<WinogradGradient> WinogradGradientStrategy::match(func::FuncOp kernel) {
     if (!slide)
       return NoMatch{"has windows at a distance, or with gaps"};
     if (g.extents[slide->first] != WinogradTransform::kTaps)
-      return NoMatch{"is not for 3 x 3 taps"};
+      return NoMatch{"is not for 3 x 3 filters"};
     taps.push_back(slide->first);
     positions.push_back(slide->second);
   }
   if (taps.size() != 2 || g.taps.size() != 2 || taps[0] == taps[1] ||
       positions[0] == positions[1])
-    return NoMatch{"is not for 3 x 3 taps"};
+    return NoMatch{"is not for 3 x 3 filters"};
   g.taps = taps;
   llvm::copy(positions, g.positions.begin());
   return g;

@@ -94,7 +94,7 @@ Match<WindowedProduct> matchWindowedProduct(linalg::GenericOp conv,
     (i == 0 ? w.y : w.x) = slide.first;
     w.taps[i] = slide.second;
     if (w.extents[slide.second] != WinogradTransform::kTaps)
-      return NoMatch{"has no filters of 3 x 3 taps"};
+      return NoMatch{"has no 3 x 3 filters"};
   }
   w.channel = *channel;
   findImage(w);
