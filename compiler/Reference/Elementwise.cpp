@@ -77,6 +77,9 @@ Formula1<double> floatFormula1(Operation *op) {
           return larger(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
         };
       })
+      .Case([](SoftsignOp) -> F {
+        return [](double x) { return x / (1 + std::fabs(x)); };
+      })
       .Case([](FloorOp) -> F { return std::floor; })
       .Case([](CeilOp) -> F { return std::ceil; })
       .Case([](RoundOp) -> F { return std::nearbyint; })

@@ -43,6 +43,7 @@ std::vector<GradientCase> elementwiseCases() {
       unary("tanh"),
       unary("sigmoid"),
       unary("softplus"),
+      unary("softsign"),
       unary("floor", {.low = 0.1, .high = 0.9}),
       unary("ceil", {.low = 0.1, .high = 0.9}),
       unary("round", {.low = 0.6, .high = 1.4}),

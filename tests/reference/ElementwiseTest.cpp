@@ -23,6 +23,7 @@ TEST_F(Elementwise, UnaryFloats) {
   expectNear(unary("reciprocal", {4, -0.5}), {0.25, -2});
   expectNear(unary("sigmoid", {0, -1000, 1000}), {0.5, 0, 1});
   expectNear(unary("softplus", {0, -1000, 1000}), {0.6931472, 0, 1000});
+  expectNear(unary("softsign", {0, -3, 1e9}), {0, -0.75, 1});
   expectNear(unary("round", {0.5, 1.5, -2.5, 2.6}), {0, 2, -2, 3});
   expectNear(unary("erf", {0, 1}), {0, 0.8427008});
   expectNear(unary("gelu", {0, 1, -1}), {0, 0.8413447, -0.1586553});

@@ -81,6 +81,11 @@ static Value slopeOfSigmoid(Slope &s) {
 static Value slopeOfSoftplus(Slope &s) {
   return s.apply<graph::SigmoidOp>(s.x);
 }
+/// 1 / (1 + |x|)²
+static Value slopeOfSoftsign(Slope &s) {
+  Value size = s.increment(s.apply<graph::AbsOp>(s.x));
+  return s.apply<graph::ReciprocalOp>(s.square(size));
+}
 static Value slopeOfSin(Slope &s) { return s.apply<graph::CosOp>(s.x); }
 static Value slopeOfCos(Slope &s) {
   return s.apply<graph::NegOp>(s.apply<graph::SinOp>(s.x));
@@ -317,6 +322,7 @@ static void attachUnaryRules(MLIRContext *context) {
   attachUnary<graph::TanhOp, slopeOfTanh>(context);
   attachUnary<graph::SigmoidOp, slopeOfSigmoid>(context);
   attachUnary<graph::SoftplusOp, slopeOfSoftplus>(context);
+  attachUnary<graph::SoftsignOp, slopeOfSoftsign>(context);
   attachUnary<graph::SinOp, slopeOfSin>(context);
   attachUnary<graph::CosOp, slopeOfCos>(context);
   attachUnary<graph::TanOp, slopeOfTan>(context);

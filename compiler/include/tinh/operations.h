@@ -145,6 +145,8 @@ Tensor atanh(Operand x);
 
 Tensor sigmoid(Operand x);
 Tensor softplus(Operand x);
+/// x / (1 + |x|)
+Tensor softsign(Operand x);
 Tensor gelu(Operand x, bool tanh_approximation = false);
 Tensor silu(Operand x);
 Tensor leaky_relu(Operand x, double slope = 0.01);

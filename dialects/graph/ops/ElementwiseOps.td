@@ -81,6 +81,9 @@ def Graph_SigmoidOp : Graph_UnaryFloatOp<"sigmoid", "1 / (1 + e^-x)">,
     Graph_ElementwiseFacts<20, "Follows", "Sigmoid">, Graph_ScalarFunction<"sigmoid(s, x)">;
 def Graph_SoftplusOp : Graph_UnaryFloatOp<"softplus", "log(1 + e^x)">,
     Graph_ElementwiseFacts<20, "Full", "Softplus">, Graph_ScalarFunction<"softplus(s, x)">;
+def Graph_SoftsignOp : Graph_UnaryFloatOp<"softsign", "x / (1 + |x|)">,
+    Graph_ElementwiseFacts<5, "Follows", "Softsign">,
+    Graph_ScalarFunction<"s.div(x, s.add(s.like(x, 1), s.abs(x)))">;
 def Graph_FloorOp : Graph_UnaryFloatOp<"floor", "the largest integer not above x">,
     Graph_ElementwiseFacts<1, "Follows", "Floor">, Graph_MathFunction<"FloorOp"> {
   let eagerDType = "Rounded";

@@ -116,6 +116,7 @@ std::vector<Case> unaryCases() {
       unary("atanh", atanh, -0.8, 0.8),
       unary("sigmoid", sigmoid),
       unary("softplus", softplus),
+      unary("softsign", softsign),
       unary("silu", silu),
   };
 }

@@ -41,6 +41,8 @@ static double realUnary(ElementwiseOp op, double x) {
     return 1 / (1 + std::exp(-x));
   case ElementwiseOp::Softplus:
     return std::fmax(x, 0) + std::log1p(std::exp(-std::abs(x)));
+  case ElementwiseOp::Softsign:
+    return x / (1 + std::abs(x));
   case ElementwiseOp::Floor:
     return std::floor(x);
   case ElementwiseOp::Ceil:

@@ -29,6 +29,7 @@ UNARY = {
     "tanh": np.tanh,
     "sigmoid": lambda x: (1 / (1 + np.exp(-x.astype(np.float64)))).astype(x.dtype),
     "softplus": lambda x: np.logaddexp(0, x.astype(np.float64)).astype(x.dtype),
+    "softsign": lambda x: x / (1 + abs(x)),
     "erf": lambda x: erf(x).astype(x.dtype),
     "reciprocal": lambda x: (1 / x).astype(x.dtype),
     "gelu": lambda x: (0.5 * x * (1 + erf(x / math.sqrt(2)))).astype(x.dtype),

@@ -96,12 +96,6 @@ Results swish(NodeBuilder &b) {
 
 Results swiglu(NodeBuilder &b) { return {b.mul(swish(b)[0], b.input(1))}; }
 
-Results softsign(NodeBuilder &b) {
-  Value x = b.input(0);
-  Value abs = b.create<graph::AbsOp>({x});
-  return {b.div(x, b.add(b.scalarLike(x, 1), abs))};
-}
-
 Results thresholdedRelu(NodeBuilder &b) {
   Value x = b.input(0);
   Value alpha = b.scalarLike(x, b.floatAttribute("alpha", 1));
@@ -144,7 +138,6 @@ ArrayRef<OpEntry> activationOps() {
       {"PRelu", 1, 2, 2, pRelu},
       {"Selu", 1, 1, 1, selu},
       {"Shrink", 9, 1, 1, shrink},
-      {"Softsign", 1, 1, 1, softsign},
       {"SwiGLU", 28, 2, 2, swiglu},
       {"Swish", 24, 1, 1, swish},
       {"ThresholdedRelu", 10, 1, 1, thresholdedRelu},
