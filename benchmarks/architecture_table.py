@@ -19,8 +19,9 @@ def is_right(error):
 
 
 def is_within_bars(row):
+    """By CPU time, which other programs on the machine change least."""
     most = COMPILE_WEIGHTS * row["model_mb"] + COMPILE_MB
-    return row["compile_s"] <= COMPILE_S and row["compile_mb"] <= most
+    return row["compile_cpu_s"] <= COMPILE_S and row["compile_mb"] <= most
 
 
 def summary(rows):
@@ -36,8 +37,8 @@ def summary(rows):
             f"- {exporter}: of {len(mine)} models {len(written)} are written; of these"
             f" {right} are right with Tinh and {other} with ONNX Runtime."
             f" {sum(map(is_within_bars, compiled))} of the {len(compiled)} that are"
-            f" compiled take at most {COMPILE_S} s and {COMPILE_WEIGHTS} × the file"
-            f" + {COMPILE_MB / 1000:.0f} GB for it."
+            f" compiled take at most {COMPILE_S} s of CPU time and"
+            f" {COMPILE_WEIGHTS} × the file + {COMPILE_MB / 1000:.0f} GB for it."
         )
     return "\n".join(lines)
 
@@ -59,10 +60,10 @@ def verdict_on_onnxruntime(error):
 def cells(row, timed):
     found = [verdict(row)]
     if "compile_s" in row:
-        found += [f"{row['compile_s']:.1f}", f"{row['compile_mb']:.0f}"]
-        found.append(str(row["kernels"]))
+        found += [f"{row[key]:.1f}" for key in ("compile_s", "compile_cpu_s")]
+        found += [f"{row['compile_mb']:.0f}", str(row["kernels"])]
     else:
-        found += [NONE] * 3
+        found += [NONE] * 4
     if timed and "ratio" in row:
         found += [format_ms(row["tinh_ms"]), f"{row['ratio']:.2f}"]
     elif timed:
@@ -89,7 +90,7 @@ def table(rows, timed):
     for row in rows:
         by_name.setdefault(row["model"], {})[row["exporter"]] = row
     exporters = list(dict.fromkeys(row["exporter"] for row in rows))
-    heads = ["error", "compile, s", "MB", "kernels"]
+    heads = ["error", "compile, s", "CPU, s", "MB", "kernels"]
     heads += ["ms", "over ONNX Runtime"] * timed
     columns = [f"{exporter}: {head}" for exporter in exporters for head in heads]
     lines = [line(["model", *columns]), "|---|" + "---:|" * len(columns)]

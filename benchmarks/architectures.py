@@ -10,7 +10,7 @@ by ONNX Runtime (engines.py), whose outputs are compared with PyTorch's; with
 --time both take turns (workers.py). What fails at one step is said with its
 message, and is no failure of the steps before it. --json FILE keeps what is
 done: a second run goes on. --output FILE writes the table of all that is in
-there.
+there. --under COMMAND runs graph-compile, too.
 """
 
 import argparse
@@ -110,7 +110,7 @@ def start(action, out, err):
         if callable(action):
             action()
             os._exit(0)
-        os.execv(action[0], [str(word) for word in action])
+        os.execvp(action[0], [str(word) for word in action])
     except Exception as error:
         traceback.print_exc()
         print(cause_of(error), file=sys.stderr, flush=True)
@@ -128,7 +128,8 @@ def peak_mb(process, before):
 
 
 def run_step(step, action, seconds):
-    """Its standard output, wall time in s, and peak of resident memory in MB."""
+    """Its standard output, the seconds of wall and of CPU time, and the peak of
+    resident memory in MB."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         begin = time.perf_counter()
         process, ended, peak = start(action, out, err), 0, 0
@@ -137,14 +138,14 @@ def run_step(step, action, seconds):
             if time.perf_counter() - begin > seconds:
                 os.kill(process, signal.SIGKILL)
             time.sleep(0.01)
-            ended, status = os.waitpid(process, os.WNOHANG)
+            ended, status, used = os.wait4(process, os.WNOHANG)
         elapsed = time.perf_counter() - begin
         code = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
         if code:
             raise Failure(step, reason_of(code, err.read(), seconds))
-        return out.read(), elapsed, peak
+        return out.read(), elapsed, used.ru_utime + used.ru_stime, peak
 
 
 def reason_of(code, said, seconds):
@@ -161,16 +162,21 @@ def reason_of(code, said, seconds):
 
 def export_apart(name, exporter, folder):
     action = functools.partial(export, name, exporter, folder)
-    _, elapsed, _ = run_step("export", action, EXPORT_S)
+    _, elapsed, _, _ = run_step("export", action, EXPORT_S)
     return {"export_s": elapsed}
 
 
 def compile_model(args, folder):
-    command = [args.build / "bin" / "graph-compile", folder / "model.onnx"]
-    command += ["-o", folder / "model.so", "--no-cache", "--report"]
-    out, elapsed, peak = run_step("compile", command, COMPILE_S)
-    kernels = report_of(out).get("dispatches")
-    return {"compile_s": elapsed, "compile_mb": peak, "kernels": kernels}
+    command = [*args.under, args.build / "bin" / "graph-compile"]
+    command += [folder / "model.onnx", "-o", folder / "model.so"]
+    command += ["--no-cache", "--report"]
+    out, elapsed, cpu, peak = run_step("compile", command, COMPILE_S)
+    return {
+        "compile_s": elapsed,
+        "compile_cpu_s": cpu,
+        "compile_mb": peak,
+        "kernels": report_of(out).get("dispatches"),
+    }
 
 
 def start_worker(args, folder, engine, threads):
