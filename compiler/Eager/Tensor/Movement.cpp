@@ -46,6 +46,7 @@ static Tensor join(std::span<const Tensor> inputs, int64_t axis,
   for (const Tensor &input : inputs)
     if (use(input, call).numElements() != 0)
       parts.push_back(converted(use(input, call), dtype, call));
+  list.reserve(parts.size());
   for (const Tensor &part : parts)
     list.push_back({TensorAccess::get(part), {}});
   Tensor out = makeTensor(dtype, sizes);

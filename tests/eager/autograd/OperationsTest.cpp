@@ -215,6 +215,13 @@ std::vector<Case> normCases() {
       {"layer_norm",
        [](T x) { return layer_norm(x[0], {4}, x[1], x[2]); },
        {numbers({3, 4}), scale, bias}},
+      // These two read tensors of the same shapes.
+      {"layer_norm_scale",
+       [](T x) { return layer_norm(x[0], {4}, x[1]); },
+       {numbers({3, 4}), scale}},
+      {"layer_norm_bias",
+       [](T x) { return layer_norm(x[0], {4}, {}, x[1]); },
+       {numbers({3, 4}), bias}},
       {"layer_norm_plain",
        [](T x) { return layer_norm(x[0], {4}); },
        {numbers({3, 4})}},
