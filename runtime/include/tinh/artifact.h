@@ -360,6 +360,68 @@ typedef struct tinh_variable_desc {
 
 #define TINH_INITIALLY_ZERO UINT64_MAX
 
+/* How a step goes to the GPU. */
+typedef enum tinh_step_kind {
+  TINH_STEP_HOST = 0,    /* Not at all. */
+  TINH_STEP_SEGMENT = 1, /* In a segment; or it begins or ends a loop that is
+                            unrolled there. */
+  TINH_STEP_LOOSE = 2    /* By itself, when worker 0 comes to it. */
+} tinh_step_kind_t;
+
+#define TINH_NO_SEGMENT UINT32_MAX
+#define TINH_AT_END UINT32_MAX
+
+/* A step of a segment in one iteration of the loops around it, all of which are
+ * unrolled: a node of a CUDA graph. It comes after nodes before it, which the
+ * plan's `edges` name by their places in the segment, in ascending order. */
+typedef struct tinh_device_node {
+  uint32_t step;      /* A DISPATCH, COPY or ZERO of the GPU's, of kind SEGMENT,
+                         and not of 0 bytes. */
+  uint32_t iteration; /* Of all iterations of the loops around it, counted as
+                         they are done one after the other; 0 in no loop. */
+  uint32_t first_edge;
+  uint32_t num_edges;
+} tinh_device_node_t;
+
+/* What goes to the GPU at once, as one CUDA graph. Its nodes need the same steps
+ * of the CPU, and the same step of the CPU needs them first. */
+typedef struct tinh_device_segment {
+  uint32_t first_node; /* Behind those of the segment before it. */
+  uint32_t num_nodes;  /* At least 1. */
+  uint32_t launch; /* The step before which it is launched: none behind one of
+                      its own, and in no branch or loop, but for loops that are
+                      unrolled. */
+  uint32_t wait;   /* How many of the first steps all workers must be done with
+                      before that. */
+  uint32_t due;    /* The first step of the CPU that needs it, behind its own and
+                      a gate; or TINH_AT_END. */
+  uint32_t stream; /* 0 or 1: on one stream segments follow each other. Only 0
+                      if there are LOOSE steps, which are on it, too. */
+  uint32_t after;  /* The last segment before it that it comes after on the other
+                      stream; or TINH_NO_SEGMENT. */
+  uint32_t is_awaited; /* 1: something waits for its end before that of the run,
+                          so that it is an event. */
+} tinh_device_segment_t;
+
+/* How the steps of a function go to the GPU. A worker that launches does not
+ * wait for the GPU but at gates: there for all segments that are due at that
+ * step or before, and for all LOOSE steps that it was given. A context may give
+ * the GPU all of its steps one by one instead. */
+typedef struct tinh_device_plan {
+  const uint8_t *kinds; /* By step: tinh_step_kind_t. HOST for what the CPU does
+                           and, but for LOOP and NEXT of loops that are
+                           unrolled, for what decides on the way. SEGMENT only
+                           for what each run does, once but for such loops. */
+  const uint8_t *gates; /* By step: 1, of HOST steps alone: the CPU waits before
+                           it. Never before step 0. */
+  uint32_t num_segments;
+  uint32_t num_nodes; /* Each SEGMENT step once for each of its iterations. */
+  uint32_t num_edges;
+  const tinh_device_segment_t *segments; /* By where they are launched. */
+  const tinh_device_node_t *nodes;
+  const uint32_t *edges;
+} tinh_device_plan_t;
+
 typedef struct tinh_function_desc {
   const char *name; /* "main" for a model's inference. */
   uint32_t num_inputs;
