@@ -13,6 +13,7 @@
 #ifndef TINH_ARTIFACT_ARTIFACT_H
 #define TINH_ARTIFACT_ARTIFACT_H
 
+#include "compiler/Planning/DevicePlan.h"
 #include "tinh/artifact.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -80,6 +81,7 @@ struct Function {
   // Of the arena on the GPU.
   uint64_t deviceArenaSize = 0, deviceUnplannedSize = 0,
            deviceLowerBoundSize = 0;
+  std::optional<planning::DevicePlan> devicePlan; // If steps are a GPU's.
 };
 
 struct Operand {
@@ -125,6 +127,10 @@ struct Contents : Program {
   /// Computes the weights from the parameters, its inputs.
   std::optional<Function> init;
 };
+
+/// Plans how the steps of all functions go to a GPU, if some do. All else is
+/// known by then.
+void planDevice(Contents &contents);
 
 /// An ELF object file's bytes.
 using Object = llvm::SmallVector<char, 0>;

@@ -204,6 +204,26 @@ private:
                       i64(collective.count)});
   }
 
+  /// Structures of uint32_t alone, as an array of these.
+  template <typename T> Constant *words(const std::vector<T> &values) {
+    static_assert(alignof(T) == alignof(uint32_t));
+    if (values.empty())
+      return null();
+    return hold(ConstantDataArray::get(
+        context, ArrayRef(reinterpret_cast<const uint32_t *>(values.data()),
+                          values.size() * sizeof(T) / sizeof(uint32_t))));
+  }
+
+  Constant *describe(const planning::DevicePlan &plan) {
+    auto bytes = [&](const std::vector<uint8_t> &values) {
+      return hold(ConstantDataArray::get(context, values));
+    };
+    return structure({bytes(plan.launches), bytes(plan.gates),
+                      i32(plan.segments.size()), i32(plan.nodes.size()),
+                      i32(plan.edges.size()), words(plan.segments),
+                      words(plan.nodes), words(plan.edges)});
+  }
+
   Constant *describe(const Function &function) {
     std::vector<Constant *> inputs, outputs, steps;
     for (const Tensor &tensor : function.inputs)
@@ -220,8 +240,8 @@ private:
          array(inputs), array(outputs), i32(steps.size()), i32(mutates),
          array(steps), i64(function.arenaSize), i64(function.unplannedSize),
          i64(function.lowerBoundSize), i64(function.deviceArenaSize),
-         i64(function.deviceUnplannedSize),
-         i64(function.deviceLowerBoundSize)});
+         i64(function.deviceUnplannedSize), i64(function.deviceLowerBoundSize),
+         function.devicePlan ? hold(describe(*function.devicePlan)) : null()});
   }
 
   Constant *describe(const Program &program, Constant *kernels, Constant *init,

@@ -467,6 +467,7 @@ artifact::Contents describeArtifact(ModuleOp module,
   if (init && takesParameters(init))
     describer.addInit(init);
   chooseImages(contents);
+  artifact::planDevice(contents);
   return contents;
 }
 

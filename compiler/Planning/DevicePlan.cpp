@@ -29,7 +29,7 @@ public:
         place(executions.size()) {}
 
   DevicePlan run() {
-    chooseKinds();
+    chooseLaunches();
     findCopies();
     findLaunches();
     findDues();
@@ -46,25 +46,26 @@ private:
     return steps.all[executions[number].step];
   }
   bool isNode(uint32_t number) const {
-    return plan.kinds[executions[number].step] == TINH_STEP_SEGMENT &&
+    return plan.launches[executions[number].step] == TINH_LAUNCH_SEGMENT &&
            !stepOf(number).isEmpty;
   }
   /// Whether it is something that the CPU does, or reads.
   bool isOnCpu(uint32_t number) const {
     const DeviceStep &step = stepOf(number);
-    return plan.kinds[executions[number].step] == TINH_STEP_HOST &&
+    return plan.launches[executions[number].step] == TINH_LAUNCH_NONE &&
            (step.opcode < TINH_OP_BRANCH ? !step.isEmpty : step.readsDecision);
   }
   /// Whether a loop begins of which the CPU does all.
   bool beginsCpuLoop(uint32_t number) const {
-    auto kinds = plan.kinds.begin();
+    auto launches = plan.launches.begin();
     return stepOf(number).opcode == TINH_OP_LOOP &&
-           std::all_of(kinds + executions[number].step,
-                       kinds + stepOf(number).target,
-                       [](uint8_t kind) { return kind == TINH_STEP_HOST; });
+           std::all_of(launches + executions[number].step,
+                       launches + stepOf(number).target, [](uint8_t launch) {
+                         return launch == TINH_LAUNCH_NONE;
+                       });
   }
 
-  void chooseKinds();
+  void chooseLaunches();
   void findCopies();
   void findLaunches();
   void findDues();
@@ -92,13 +93,14 @@ private:
   std::vector<ByteAccess> copies;
 };
 
-void Planner::chooseKinds() {
-  plan.kinds.assign(steps.size(), TINH_STEP_HOST);
+void Planner::chooseLaunches() {
+  plan.launches.assign(steps.size(), TINH_LAUNCH_NONE);
   plan.gates.assign(steps.size(), 0);
   for (uint32_t s = 0; s < steps.size(); ++s) {
     if (!steps.all[s].onDevice && !steps.unrolled[s])
       continue;
-    plan.kinds[s] = steps.conditional[s] ? TINH_STEP_LOOSE : TINH_STEP_SEGMENT;
+    plan.launches[s] =
+        steps.conditional[s] ? TINH_LAUNCH_LOOSE : TINH_LAUNCH_SEGMENT;
     hasLoose |= steps.conditional[s];
   }
 }
@@ -194,7 +196,8 @@ void Planner::findGates() {
     uint32_t s = executions[i].step;
     bool hasDue = isNode(i) && due[i] != TINH_AT_END;
     lastDue[i + 1] = std::max(lastDue[i], hasDue ? due[i] : 0);
-    lastLoose[i + 1] = plan.kinds[s] == TINH_STEP_LOOSE ? i + 1 : lastLoose[i];
+    lastLoose[i + 1] =
+        plan.launches[s] == TINH_LAUNCH_LOOSE ? i + 1 : lastLoose[i];
     if (s >= loopEnd)
       passedInLoop = -1, looseInLoop = 0;
     bool isLoop = beginsCpuLoop(i);

@@ -24,7 +24,7 @@ namespace tinh::planning {
 
 /// The arrays of a tinh_device_plan_t, which says what they mean.
 struct DevicePlan {
-  std::vector<uint8_t> kinds, gates;
+  std::vector<uint8_t> launches, gates;
   std::vector<tinh_device_segment_t> segments;
   std::vector<tinh_device_node_t> nodes;
   std::vector<uint32_t> edges;
@@ -34,8 +34,8 @@ struct DevicePlan {
     auto count = [](const auto &array) {
       return static_cast<uint32_t>(array.size());
     };
-    return {kinds.data(), gates.data(),    count(segments), count(nodes),
-            count(edges), segments.data(), nodes.data(),    edges.data()};
+    return {launches.data(), gates.data(),    count(segments), count(nodes),
+            count(edges),    segments.data(), nodes.data(),    edges.data()};
   }
 };
 

@@ -14,6 +14,7 @@
 #include "artifact/check_artifact.h"
 #include "artifact/module.h"
 #include "artifact/steps.h"
+#include "device/device.h"
 #include "toy.h"
 
 #include <cstring>
@@ -93,15 +94,16 @@ private:
   void count(const uint32_t &field) {
     places.push_back({const_cast<uint32_t *>(&field), sizeof field, true});
   }
-  void numbers(const int64_t *&array, uint32_t rank) {
-    array = copy(array, rank);
-    for (uint32_t i = 0; i < rank; ++i)
+  template <typename T> void numbers(const T *&array, uint32_t size) {
+    array = copy(array, size);
+    for (uint32_t i = 0; i < size; ++i)
       number(array[i]);
   }
 
   void add(tinh_kernel_desc_t &kernel);
   void add(tinh_function_desc_t &function);
   void add(tinh_step_t &step);
+  void add(tinh_device_plan_t &plan, uint32_t num_steps);
   void add(tinh_tensor_desc_t &tensor);
   void add(tinh_variable_desc_t &variable);
 
@@ -174,6 +176,29 @@ void Copy::add(tinh_step_t &step) {
   count(step.num_strides);
 }
 
+void Copy::add(tinh_device_plan_t &plan, uint32_t num_steps) {
+  numbers(plan.launches, num_steps);
+  numbers(plan.gates, num_steps);
+  plan.segments = copy(plan.segments, plan.num_segments);
+  for (uint32_t i = 0; i < plan.num_segments; ++i)
+    for (const uint32_t *field :
+         {&plan.segments[i].first_node, &plan.segments[i].num_nodes,
+          &plan.segments[i].launch, &plan.segments[i].wait,
+          &plan.segments[i].due, &plan.segments[i].stream,
+          &plan.segments[i].after, &plan.segments[i].is_awaited})
+      number(*field);
+  plan.nodes = copy(plan.nodes, plan.num_nodes);
+  for (uint32_t i = 0; i < plan.num_nodes; ++i)
+    for (const uint32_t *field :
+         {&plan.nodes[i].step, &plan.nodes[i].iteration,
+          &plan.nodes[i].first_edge, &plan.nodes[i].num_edges})
+      number(*field);
+  numbers(plan.edges, plan.num_edges);
+  count(plan.num_segments);
+  count(plan.num_nodes);
+  count(plan.num_edges);
+}
+
 void Copy::add(tinh_function_desc_t &function) {
   function.inputs = copy(function.inputs, function.num_inputs);
   function.outputs = copy(function.outputs, function.num_outputs);
@@ -184,12 +209,35 @@ void Copy::add(tinh_function_desc_t &function) {
   function.steps = copy(function.steps, function.num_steps);
   for (uint32_t i = 0; i < function.num_steps; ++i)
     add(const_cast<tinh_step_t &>(function.steps[i]));
+  if (function.device_plan) {
+    function.device_plan = copy(function.device_plan, 1);
+    add(const_cast<tinh_device_plan_t &>(*function.device_plan),
+        function.num_steps);
+  }
   number(function.mutates_state);
   number(function.arena_size);
   number(function.device_arena_size);
   count(function.num_inputs);
   count(function.num_outputs);
   count(function.num_steps);
+}
+
+/// Reads of a function what runs read, which has been checked.
+static void read(const tinh_artifact_t &artifact,
+                 const tinh_function_desc_t &function) {
+  if (enclosing_loops(function).empty())
+    std::abort();
+  DeviceSchedule schedule(artifact, function, /*one_by_one=*/false);
+  for (const tinh_device_segment_t &segment : schedule.segments())
+    for (uint32_t i = 0; i < segment.num_nodes; ++i) {
+      const tinh_device_plan_t &plan = *function.device_plan;
+      const tinh_device_node_t &node = plan.nodes[segment.first_node + i];
+      if (!schedule.on_device(node.step) || node.step < segment.launch)
+        std::abort();
+      for (uint32_t e = 0; e < node.num_edges; ++e)
+        if (plan.edges[node.first_edge + e] >= i)
+          std::abort();
+    }
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -204,7 +252,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     copy.edit(bytes);
   if (valid_artifact(copy.artifact))
     for (uint32_t i = 0; i < copy.artifact.num_functions; ++i)
-      if (enclosing_loops(copy.artifact.functions[i]).empty())
-        std::abort();
+      read(copy.artifact, copy.artifact.functions[i]);
   return 0;
 }

@@ -40,7 +40,7 @@ RUNTIME_ORDER = (
     "api",
 )
 # Likewise within libtinh_cuda.so.
-CUDA_ORDER = ("cuda/driver", "cuda/libraries", "cuda/schedule", "cuda/run")
+CUDA_ORDER = ("cuda/driver", "cuda/libraries", "cuda/run")
 
 # Headers of the runtime, but for those that libtinh_cuda.so may see.
 RUNTIME_PRIVATE = (
@@ -64,7 +64,7 @@ MAY_INCLUDE = {
     "compiler/Planning": (),
     "compiler/Reference": ("dialects/graph",),
     "compiler/Support": ("runtime/src/shared",),
-    "compiler/Artifact": ("compiler/Support",),
+    "compiler/Artifact": ("compiler/Planning", "compiler/Support"),
     "compiler/Codegen/CPU": (
         "dialects/cpu",
         "dialects/graph",

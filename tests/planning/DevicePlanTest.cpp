@@ -245,7 +245,7 @@ TEST_F(DevicePlanTest, UnrollsLoopsOfTheGpu) {
               ElementsAre(ElementsAre(), ElementsAre(0), ElementsAre(1),
                           ElementsAre(1), ElementsAre(2, 3), ElementsAre(4),
                           ElementsAre(4), ElementsAre(5, 6)));
-  EXPECT_THAT(made.kinds, Each(TINH_STEP_SEGMENT));
+  EXPECT_THAT(made.launches, Each(TINH_LAUNCH_SEGMENT));
 }
 
 TEST_F(DevicePlanTest, LoopsWithoutIterationsHaveNoNodes) {
@@ -277,8 +277,8 @@ TEST_F(DevicePlanTest, IsLooseInOtherLoopsAndInBranches) {
   EXPECT_EQ(made.segments[1].launch, 7u);
   EXPECT_EQ(made.segments[1].stream, 0u);
   for (size_t s : {2, 6, 9})
-    EXPECT_EQ(made.kinds[s], TINH_STEP_LOOSE) << s;
-  EXPECT_EQ(made.kinds[3], TINH_STEP_HOST);
+    EXPECT_EQ(made.launches[s], TINH_LAUNCH_LOOSE) << s;
+  EXPECT_EQ(made.launches[3], TINH_LAUNCH_NONE);
   EXPECT_FALSE(made.gates[3]) << "it has nothing to do with the GPU";
 }
 
@@ -310,7 +310,7 @@ TEST_F(DevicePlanTest, WhatHasNoBytesIsNoNode) {
   steps.back().accesses.clear();
   DevicePlan made = plan();
   EXPECT_THAT(stepsOf(made, 0), ElementsAre(0));
-  EXPECT_THAT(made.kinds, Each(TINH_STEP_SEGMENT));
+  EXPECT_THAT(made.launches, Each(TINH_LAUNCH_SEGMENT));
 }
 
 /// Rows of bytes, as the pieces of concatenations have them.

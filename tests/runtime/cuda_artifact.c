@@ -212,12 +212,70 @@ static const tinh_step_t init_steps[] = {
     COPY(-1, BYTES, IN(0), {TINH_SPACE_WEIGHTS, 0, 0})};
 static const tinh_step_t cpu_steps[] = {RUN(NEGATE, -1, IN(0), OUT(0))};
 
+/* How they go to the GPU, as the compiler plans it. */
+enum {
+  NONE = TINH_LAUNCH_NONE,
+  SEGMENT = TINH_LAUNCH_SEGMENT,
+  LOOSE = TINH_LAUNCH_LOOSE
+};
+#define BYTES_OF(...)                                                          \
+  (const uint8_t[]) { __VA_ARGS__ }
+#define SEGMENTS(...)                                                          \
+  .segments = (const tinh_device_segment_t[]){__VA_ARGS__},                    \
+  .num_segments = sizeof((tinh_device_segment_t[]){__VA_ARGS__}) /             \
+                  sizeof(tinh_device_segment_t)
+#define NODES(...)                                                             \
+  .nodes = (const tinh_device_node_t[]){__VA_ARGS__},                          \
+  .num_nodes =                                                                 \
+      sizeof((tinh_device_node_t[]){__VA_ARGS__}) / sizeof(tinh_device_node_t)
+#define EDGES(...)                                                             \
+  .edges = (const uint32_t[]){__VA_ARGS__},                                    \
+  .num_edges = sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
+#define DUE_AT_END TINH_AT_END, 0, TINH_NO_SEGMENT, 0
+#define DUE(STEP) STEP, 0, TINH_NO_SEGMENT, 1
+static const tinh_device_plan_t main_plan = {
+    BYTES_OF(SEGMENT, SEGMENT, SEGMENT, SEGMENT), BYTES_OF(0, 0, 0, 0),
+    SEGMENTS({0, 4, 0, 0, DUE_AT_END}),
+    NODES({0, 0, 0, 0}, {1, 0, 0, 1}, {2, 0, 1, 1}, {3, 0, 2, 1}),
+    EDGES(0, 1, 2)};
+static const tinh_device_plan_t mixed_plan = {
+    BYTES_OF(NONE, SEGMENT, SEGMENT, SEGMENT, SEGMENT, SEGMENT, NONE),
+    BYTES_OF(0, 0, 0, 0, 0, 0, 1),
+    SEGMENTS({0, 2, 0, 0, DUE(6)}, {2, 3, 1, 1, DUE(6)}),
+    NODES({1, 0, 0, 0}, {2, 0, 0, 1}, {3, 0, 1, 0}, {4, 0, 1, 1}, {5, 0, 2, 1}),
+    EDGES(0, 0, 1)};
+static const tinh_device_plan_t train_plan = {
+    BYTES_OF(SEGMENT, SEGMENT, SEGMENT, SEGMENT, NONE), BYTES_OF(0, 0, 0, 0, 1),
+    SEGMENTS({0, 3, 0, 0, DUE(4)}, {3, 1, 0, 0, DUE_AT_END}),
+    NODES({0, 0, 0, 0}, {1, 0, 0, 1}, {2, 0, 1, 1}, {3, 0, 2, 0}), EDGES(0, 1)};
+static const tinh_device_plan_t loop_plan = {
+    BYTES_OF(SEGMENT, SEGMENT, SEGMENT, SEGMENT, SEGMENT, SEGMENT),
+    BYTES_OF(0, 0, 0, 0, 0, 0), SEGMENTS({0, 12, 0, 0, DUE_AT_END}),
+    NODES({0, 0, 0, 0}, {2, 0, 0, 0}, {3, 0, 0, 2}, {2, 1, 2, 1}, {3, 1, 3, 1},
+          {2, 2, 4, 1}, {3, 2, 5, 1}, {2, 3, 6, 1}, {3, 3, 7, 1}, {2, 4, 8, 1},
+          {3, 4, 9, 1}, {5, 0, 10, 1}),
+    EDGES(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)};
+static const tinh_device_plan_t while_plan = {
+    BYTES_OF(SEGMENT, NONE, LOOSE, LOOSE, NONE, LOOSE, NONE, SEGMENT),
+    BYTES_OF(0, 0, 0, 0, 1, 0, 0, 0),
+    SEGMENTS({0, 1, 0, 0, DUE(4)}, {1, 1, 7, 5, DUE_AT_END}),
+    NODES({0, 0, 0, 0}, {7, 0, 0, 0})};
+static const tinh_device_plan_t branch_plan = {
+    BYTES_OF(SEGMENT, SEGMENT, SEGMENT, NONE, LOOSE, LOOSE, NONE, NONE),
+    BYTES_OF(0, 0, 0, 1, 0, 0, 0, 1), SEGMENTS({0, 3, 0, 0, DUE(3)}),
+    NODES({0, 0, 0, 0}, {1, 0, 0, 1}, {2, 0, 1, 1}), EDGES(0, 1)};
+static const tinh_device_plan_t shared_plan = {
+    BYTES_OF(SEGMENT, NONE, LOOSE, LOOSE, NONE, LOOSE, NONE, SEGMENT),
+    BYTES_OF(0, 0, 0, 0, 1, 0, 0, 0),
+    SEGMENTS({0, 1, 0, 0, DUE(4)}, {1, 1, 7, 5, DUE_AT_END}),
+    NODES({0, 0, 0, 0}, {7, 0, 0, 0})};
+
 #define TENSOR(NAME, VARIABLE) {NAME, TINH_DTYPE_F32, 1, {N}, BYTES, VARIABLE}
 static const tinh_tensor_desc_t x[] = {TENSOR("x", TINH_NOT_VARIABLE),
                                        TENSOR("sum", 0), TENSOR("total", 1)},
                                 y[] = {TENSOR("y", TINH_NOT_VARIABLE),
                                        TENSOR("sum", 0), TENSOR("total", 1)};
-#define FUNCTION(NAME, STEPS, VARIABLES)                                       \
+#define FUNCTION(NAME, STEPS, VARIABLES, PLAN)                                 \
   {NAME,                                                                       \
    1 + VARIABLES,                                                              \
    1 + VARIABLES,                                                              \
@@ -231,12 +289,17 @@ static const tinh_tensor_desc_t x[] = {TENSOR("x", TINH_NOT_VARIABLE),
    2 * BYTES,                                                                  \
    4 * BYTES,                                                                  \
    4 * BYTES,                                                                  \
-   4 * BYTES}
+   4 * BYTES,                                                                  \
+   PLAN}
 static const tinh_function_desc_t functions[] = {
-    FUNCTION("main", main_steps, 0),     FUNCTION("mixed", mixed_steps, 0),
-    FUNCTION("train", train_steps, 2),   FUNCTION("loop", loop_steps, 0),
-    FUNCTION("while", while_steps, 0),   FUNCTION("branch", branch_steps, 0),
-    FUNCTION("shared", shared_steps, 0), FUNCTION("cpu", cpu_steps, 0)};
+    FUNCTION("main", main_steps, 0, &main_plan),
+    FUNCTION("mixed", mixed_steps, 0, &mixed_plan),
+    FUNCTION("train", train_steps, 2, &train_plan),
+    FUNCTION("loop", loop_steps, 0, &loop_plan),
+    FUNCTION("while", while_steps, 0, &while_plan),
+    FUNCTION("branch", branch_steps, 0, &branch_plan),
+    FUNCTION("shared", shared_steps, 0, &shared_plan),
+    FUNCTION("cpu", cpu_steps, 0, NULL)};
 
 /* The weights are the parameter "w". */
 static const tinh_tensor_desc_t parameter[] = {TENSOR("w", TINH_NOT_VARIABLE)};

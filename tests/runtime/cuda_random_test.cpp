@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "artifact/module.h"
+#include "cuda_plans.h"
 #include "tests/cuda/driver/driver_api.h"
 #include "toy.h"
 
@@ -332,6 +333,9 @@ TEST(CudaRandom, FunctionsGiveWhatTheirStepsGiveOneByOne) {
     artifact.state_size = 0;
     artifact.device_state_size = 0;
     artifact.init = nullptr;
+    tinh::planning::DevicePlan planned = plan_of(artifact, function);
+    tinh_device_plan_t plan = planned.view();
+    function.device_plan = &plan;
     tinh_note_t note = {};
     note.version = TINH_ARTIFACT_VERSION;
     tinh_model_t model = {&note, &artifact, nullptr};

@@ -241,7 +241,15 @@ TEST_F(ProgramTest, WhoRunsALoopAloneWaitsForTheGpu) {
   uint32_t loop = schedule.loop(0, 2);
   schedule.zero(-1, 64);
   schedule.end(loop);
-  Program program(module, schedule.function(), 2);
+  const uint8_t launches[6] = {TINH_LAUNCH_SEGMENT}, gates[6] = {0, 0, 0, 1};
+  const tinh_device_segment_t segment = {0, 1, 0, 0, loop, 0, TINH_NO_SEGMENT,
+                                         1};
+  const tinh_device_node_t node = {};
+  const tinh_device_plan_t plan = {launches, gates,    1,     1,
+                                   0,        &segment, &node, nullptr};
+  tinh_function_desc_t function = schedule.function();
+  function.device_plan = &plan;
+  Program program(module, function, 2);
   ASSERT_TRUE(program.loops()[0].alone);
   auto first = [&](uint32_t worker) {
     const std::vector<Instruction> &list = program.instructions(worker);

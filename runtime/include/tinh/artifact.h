@@ -34,7 +34,7 @@
 #include <string.h>
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 13u
+#define TINH_ARTIFACT_VERSION 14u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -361,12 +361,12 @@ typedef struct tinh_variable_desc {
 #define TINH_INITIALLY_ZERO UINT64_MAX
 
 /* How a step goes to the GPU. */
-typedef enum tinh_step_kind {
-  TINH_STEP_HOST = 0,    /* Not at all. */
-  TINH_STEP_SEGMENT = 1, /* In a segment; or it begins or ends a loop that is
-                            unrolled there. */
-  TINH_STEP_LOOSE = 2    /* By itself, when worker 0 comes to it. */
-} tinh_step_kind_t;
+typedef enum tinh_launch {
+  TINH_LAUNCH_NONE = 0,    /* Not at all. */
+  TINH_LAUNCH_SEGMENT = 1, /* In a segment; or it begins or ends a loop that is
+                              unrolled there. */
+  TINH_LAUNCH_LOOSE = 2    /* By itself, when worker 0 comes to it. */
+} tinh_launch_t;
 
 #define TINH_NO_SEGMENT UINT32_MAX
 #define TINH_AT_END UINT32_MAX
@@ -375,16 +375,16 @@ typedef enum tinh_step_kind {
  * unrolled: a node of a CUDA graph. It comes after nodes before it, which the
  * plan's `edges` name by their places in the segment, in ascending order. */
 typedef struct tinh_device_node {
-  uint32_t step;      /* A DISPATCH, COPY or ZERO of the GPU's, of kind SEGMENT,
-                         and not of 0 bytes. */
+  uint32_t step;      /* A DISPATCH, COPY or ZERO of the GPU's, launched in a
+                         SEGMENT, and not of 0 bytes. */
   uint32_t iteration; /* Of all iterations of the loops around it, counted as
                          they are done one after the other; 0 in no loop. */
   uint32_t first_edge;
   uint32_t num_edges;
 } tinh_device_node_t;
 
-/* What goes to the GPU at once, as one CUDA graph. Its nodes need the same steps
- * of the CPU, and the same step of the CPU needs them first. */
+/* What goes to the GPU at once, as one CUDA graph. Its nodes need the same
+ * steps of the CPU, and the same step of the CPU needs them first. */
 typedef struct tinh_device_segment {
   uint32_t first_node; /* Behind those of the segment before it. */
   uint32_t num_nodes;  /* At least 1. */
@@ -393,12 +393,12 @@ typedef struct tinh_device_segment {
                       unrolled. */
   uint32_t wait;   /* How many of the first steps all workers must be done with
                       before that. */
-  uint32_t due;    /* The first step of the CPU that needs it, behind its own and
-                      a gate; or TINH_AT_END. */
+  uint32_t due; /* The first step of the CPU that needs it, behind its own and
+                   a gate; or TINH_AT_END. */
   uint32_t stream; /* 0 or 1: on one stream segments follow each other. Only 0
                       if there are LOOSE steps, which are on it, too. */
-  uint32_t after;  /* The last segment before it that it comes after on the other
-                      stream; or TINH_NO_SEGMENT. */
+  uint32_t after; /* The last segment before it that it comes after on the other
+                     stream; or TINH_NO_SEGMENT. */
   uint32_t is_awaited; /* 1: something waits for its end before that of the run,
                           so that it is an event. */
 } tinh_device_segment_t;
@@ -408,12 +408,13 @@ typedef struct tinh_device_segment {
  * step or before, and for all LOOSE steps that it was given. A context may give
  * the GPU all of its steps one by one instead. */
 typedef struct tinh_device_plan {
-  const uint8_t *kinds; /* By step: tinh_step_kind_t. HOST for what the CPU does
-                           and, but for LOOP and NEXT of loops that are
-                           unrolled, for what decides on the way. SEGMENT only
-                           for what each run does, once but for such loops. */
-  const uint8_t *gates; /* By step: 1, of HOST steps alone: the CPU waits before
-                           it. Never before step 0. */
+  /* By step: tinh_launch_t. NONE for what the CPU does and, but for LOOP and
+   * NEXT of loops that are unrolled, what decides on the way. SEGMENT only for
+   * what each run does, and once, but for such loops. */
+  const uint8_t *launches;
+  /* By step: 1: the CPU waits before it. Only of steps of NONE, but of no JUMP
+   * or NEXT, nor of step 0. */
+  const uint8_t *gates;
   uint32_t num_segments;
   uint32_t num_nodes; /* Each SEGMENT step once for each of its iterations. */
   uint32_t num_edges;
@@ -437,6 +438,7 @@ typedef struct tinh_function_desc {
   uint64_t device_arena_size; /* The same of its arena on the GPU. */
   uint64_t device_unplanned_size;
   uint64_t device_lower_bound_size;
+  const tinh_device_plan_t *device_plan; /* NULL: no step is a GPU's. */
 } tinh_function_desc_t;
 
 /* What one core of the CPU does in a cycle at best, by the compiler's model of

@@ -13,6 +13,7 @@
 
 #include "artifact/step_buffers.h"
 #include "artifact/steps.h"
+#include "support/error.h"
 #include "tinh/runtime.h"
 
 #include <algorithm>
@@ -431,39 +432,51 @@ private:
 
 } // namespace
 
+/// Its steps, and how they go to a GPU. The signature has been checked.
+static bool valid_steps(const tinh_artifact_t &artifact,
+                        const tinh_function_desc_t &function,
+                        std::string &wrong) {
+  if (function.num_steps > kMaxSteps || !StepChecker(artifact, function).run())
+    return false;
+  std::string plan = wrong_device_plan(artifact, function);
+  if (!plan.empty())
+    wrong = message_of({"the plan of '", function.name, "' for a GPU: ", plan});
+  return plan.empty();
+}
+
 /// It takes parameters, each once and under its name, and gives nothing.
 static bool valid_init(const tinh_artifact_t &artifact,
-                       const tinh_function_desc_t &init) {
+                       const tinh_function_desc_t &init, std::string &wrong) {
   std::set<std::string_view> names;
   for (uint32_t i = 0; i < init.num_inputs; ++i)
     if (!init.inputs[i].name || !names.insert(init.inputs[i].name).second ||
         init.inputs[i].variable != TINH_NOT_VARIABLE)
       return false;
   return init.num_outputs == 0 && valid_signature(artifact, init) &&
-         init.num_steps <= kMaxSteps && StepChecker(artifact, init).run();
+         valid_steps(artifact, init, wrong);
 }
 
 /// Its variables and functions. The kernels have been checked.
-static bool valid_program(const tinh_artifact_t &artifact) {
+static bool valid_program(const tinh_artifact_t &artifact, std::string &wrong) {
   if (artifact.device_weights_size > artifact.weights_size ||
       !valid_variables(artifact))
     return false;
-  for (uint32_t i = 0; i < artifact.num_functions; ++i) {
-    const tinh_function_desc_t &function = artifact.functions[i];
-    if (!valid_signature(artifact, function) ||
-        function.num_steps > kMaxSteps ||
-        !StepChecker(artifact, function).run())
-      return false;
-  }
-  return true;
+  return std::all_of(artifact.functions,
+                     artifact.functions + artifact.num_functions,
+                     [&](const tinh_function_desc_t &function) {
+                       return valid_signature(artifact, function) &&
+                              valid_steps(artifact, function, wrong);
+                     });
 }
 
-bool valid_artifact(const tinh_artifact_t &artifact) {
-  return valid_kernels(artifact) && valid_program(artifact) &&
-         (!artifact.init || valid_init(artifact, *artifact.init)) &&
+bool valid_artifact(const tinh_artifact_t &artifact, std::string *wrong) {
+  std::string unread;
+  std::string &text = wrong ? *wrong : unread;
+  return valid_kernels(artifact) && valid_program(artifact, text) &&
+         (!artifact.init || valid_init(artifact, *artifact.init, text)) &&
          (!artifact.without_gpu ||
           (stands_in(*artifact.without_gpu, artifact) &&
-           valid_program(*artifact.without_gpu) &&
+           valid_program(*artifact.without_gpu, text) &&
            !needs_device(*artifact.without_gpu)));
 }
 

@@ -15,9 +15,18 @@
 
 #include "tinh/artifact.h"
 
+#include <string>
+
 namespace tinh::runtime {
 
-bool valid_artifact(const tinh_artifact_t &artifact);
+/// Says what is wrong where that is known.
+bool valid_artifact(const tinh_artifact_t &artifact,
+                    std::string *wrong = nullptr);
+
+/// What is wrong with the plan of a function for a GPU; empty if nothing is.
+/// All else of the function has been checked.
+std::string wrong_device_plan(const tinh_artifact_t &artifact,
+                              const tinh_function_desc_t &function);
 
 /// Whether `other` has what a context without a GPU may run in place of
 /// `artifact`, which has been checked; what it has is to be checked then.

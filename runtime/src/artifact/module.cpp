@@ -110,12 +110,14 @@ Module::Module(const std::string &path) {
   digest = checksum(notes.data(), notes.size());
   descriptor = static_cast<const tinh_artifact_t *>(
       dlsym(library.get(), TINH_ARTIFACT_SYMBOL));
+  std::string wrong;
   if (!descriptor || descriptor->version != TINH_ARTIFACT_VERSION ||
       descriptor->weights_size != note.weights_size ||
-      !valid_artifact(*descriptor))
+      !valid_artifact(*descriptor, &wrong))
     throw_error(TINH_INVALID_ARTIFACT,
                 {"cannot load '", path, "': its description '",
-                 TINH_ARTIFACT_SYMBOL, "' is missing or damaged"});
+                 TINH_ARTIFACT_SYMBOL, "' is missing or damaged",
+                 wrong.empty() ? "" : ": ", wrong});
 }
 
 Module::Module(const tinh_model_t &model, const char *weights_path)
@@ -123,12 +125,14 @@ Module::Module(const tinh_model_t &model, const char *weights_path)
   digest = checksum(&note, sizeof note);
   // What another version's structures mean is unknown: no name before this.
   check_compatible(note, "a model that is linked into the program");
+  std::string wrong;
   if (descriptor->version != TINH_ARTIFACT_VERSION ||
       descriptor->weights_size != note.weights_size ||
-      !valid_artifact(*descriptor))
+      !valid_artifact(*descriptor, &wrong))
     throw_error(TINH_INVALID_ARTIFACT,
                 {"cannot load a model that is linked into the program: its "
-                 "description is damaged"});
+                 "description is damaged",
+                 wrong.empty() ? "" : ": ", wrong});
   if (note.weights_embedded || note.weights_size == 0) {
     weights_place = "the program";
     // They are only read.

@@ -15,14 +15,8 @@
 namespace tinh::runtime {
 
 bool needs_device(const tinh_artifact_t &artifact) {
-  auto has_kernel = [&](const tinh_step_t &step) {
-    return step.opcode == TINH_OP_DISPATCH &&
-           artifact.kernels[step.kernel].device == TINH_DEVICE_CUDA;
-  };
-  auto function_needs = [&](const tinh_function_desc_t &function) {
-    return function.device_arena_size != 0 ||
-           std::any_of(function.steps, function.steps + function.num_steps,
-                       has_kernel);
+  auto function_needs = [](const tinh_function_desc_t &function) {
+    return function.device_arena_size != 0 || function.device_plan;
   };
   return artifact.device_state_size != 0 ||
          std::any_of(artifact.functions,

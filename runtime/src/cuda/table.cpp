@@ -30,25 +30,6 @@ namespace {
 
 using Api = DeviceApi;
 
-/// A schedule, and what the runtime sees of it.
-struct OwnSchedule final : Api::Schedule {
-  OwnSchedule(const tinh_artifact_t &artifact,
-              const tinh_function_desc_t &function, bool one_by_one)
-      : schedule(artifact, function, one_by_one) {
-    for (const cuda::Segment &segment : schedule.segments())
-      list.push_back({segment.first(), segment.launch, segment.wait});
-    kinds = schedule.kinds().data();
-    gates = schedule.gates().data();
-    segments = list.data();
-    num_segments = static_cast<uint32_t>(list.size());
-  }
-
-  const cuda::Schedule schedule;
-
-private:
-  std::vector<Api::Segment> list;
-};
-
 tinh_status_t load(const tinh_artifact_t &artifact, const char *weights,
                    uint32_t index, Api::Module **out_module) {
   return guarded([&] {
@@ -82,23 +63,9 @@ void release(const Api::Module &module, MemoryKind kind, void *memory) {
     cuda::DeviceMemory(device, cuda::address(memory));
 }
 
-tinh_status_t schedule(const tinh_artifact_t &artifact,
-                       const tinh_function_desc_t &function, bool one_by_one,
-                       const Api::Schedule **out_schedule) {
-  return guarded(
-      [&] { *out_schedule = new OwnSchedule(artifact, function, one_by_one); });
-}
-
 tinh_status_t prepare(Api::Run &run, const Api::Function *functions,
                       uint32_t num_functions) {
-  return guarded([&] {
-    std::vector<cuda::DeviceRun::Function> list;
-    for (uint32_t i = 0; i < num_functions; ++i)
-      list.push_back(
-          {&static_cast<const OwnSchedule *>(functions[i].schedule)->schedule,
-           functions[i].table});
-    run.run.prepare(list);
-  });
+  return guarded([&] { run.run.prepare({functions, num_functions}); });
 }
 
 tinh_status_t stream_create(uint32_t index, tinh_cuda_stream_t **out_stream) {
@@ -224,12 +191,6 @@ const Api kApi = {
           return guarded([&] {
             module.loaded->device()->zero(cuda::address(to), size, what);
           });
-        },
-
-    .schedule = schedule,
-    .drop_schedule =
-        [](const Api::Schedule *schedule) {
-          delete static_cast<const OwnSchedule *>(schedule);
         },
 
     .open =

@@ -15,8 +15,6 @@
 #include "artifact/steps.h"
 #include "trace/trace.h"
 
-#include <algorithm>
-
 namespace tinh::runtime {
 
 DeviceModulePtr DeviceModule::get(const Module &module, uint32_t index) {
@@ -47,20 +45,17 @@ std::string DeviceModule::report_libraries() const {
 DeviceSchedule::DeviceSchedule(const tinh_artifact_t &artifact,
                                const tinh_function_desc_t &function,
                                bool one_by_one) {
-  // All functions of an artifact for GPUs have one: `prepare` wants them.
-  auto is_for_device = [&](const tinh_step_t &step) {
-    return runtime::on_device(artifact, function, step);
-  };
-  if (needs_device(artifact) ||
-      std::any_of(function.steps, function.steps + function.num_steps,
-                  is_for_device)) {
-    const DeviceApi::Schedule *schedule = nullptr;
-    check_device(
-        device_api().schedule(artifact, function, one_by_one, &schedule));
-    handle.reset(schedule);
+  if (const tinh_device_plan_t *given = function.device_plan) {
+    launches.assign(given->launches, given->launches + function.num_steps);
+    if (!one_by_one)
+      plan = *given;
   }
   for (uint32_t s = 0; s < function.num_steps; ++s) {
     const tinh_step_t &step = function.steps[s];
+    if (one_by_one && !launches.empty())
+      launches[s] = runtime::on_device(artifact, function, step)
+                        ? TINH_LAUNCH_LOOSE
+                        : TINH_LAUNCH_NONE;
     if (on_device(s)) {
       ++num_device;
     } else if (step.opcode < TINH_OP_BRANCH) {
@@ -71,17 +66,10 @@ DeviceSchedule::DeviceSchedule(const tinh_artifact_t &artifact,
 }
 
 bool DeviceSchedule::any(uint32_t begin, uint32_t end) const {
-  return handle && std::any_of(handle->kinds + begin, handle->kinds + end,
-                               [](StepKind k) { return k != StepKind::host; });
-}
-
-void DeviceRun::prepare(const std::vector<const DeviceSchedule *> &schedules,
-                        const std::vector<std::vector<void *>> &tables) {
-  std::vector<DeviceApi::Function> functions;
-  for (size_t i = 0; i < schedules.size(); ++i)
-    functions.push_back({schedules[i]->handle.get(), tables[i].data()});
-  check_device(api.prepare(*handle, functions.data(),
-                           static_cast<uint32_t>(functions.size())));
+  for (uint32_t s = begin; s < end; ++s)
+    if (on_device(s))
+      return true;
+  return false;
 }
 
 void DeviceRun::trace(Trace &trace, uint64_t run) const {

@@ -129,10 +129,10 @@ private:
   char *address = nullptr;
 };
 
-/// How the steps of a function go to a GPU, if any of the artifact's do.
+/// How the steps of a function go to a GPU, if any do: as the artifact's plan
+/// says, or one by one.
 class DeviceSchedule {
 public:
-  /// `one_by_one`: all steps are loose. Loads no driver.
   DeviceSchedule(const tinh_artifact_t &artifact,
                  const tinh_function_desc_t &function, bool one_by_one);
 
@@ -140,19 +140,23 @@ public:
   bool empty() const { return num_device == 0; }
   /// Whether the GPU does a step, or all of the loop that begins or ends there.
   bool on_device(uint32_t step) const {
-    return handle && handle->kinds[step] != StepKind::host;
+    return !launches.empty() && launches[step] != TINH_LAUNCH_NONE;
   }
   bool is_loose(uint32_t step) const {
-    return handle && handle->kinds[step] == StepKind::loose;
+    return !launches.empty() && launches[step] == TINH_LAUNCH_LOOSE;
   }
   /// By where they are launched.
-  std::span<const DeviceApi::Segment> segments() const {
-    return handle ? std::span(handle->segments, handle->num_segments)
-                  : std::span<const DeviceApi::Segment>();
+  std::span<const tinh_device_segment_t> segments() const {
+    return {plan.segments, plan.num_segments};
+  }
+  uint32_t first_step(const tinh_device_segment_t &segment) const {
+    return plan.nodes[segment.first_node].step;
   }
   /// Whether the CPU has to wait for the GPU before `step`: for the segments
   /// that are due up to there, and for all loose steps.
-  bool waits(uint32_t step) const { return handle && handle->gates[step]; }
+  bool waits(uint32_t step) const {
+    return plan.gates && step < launches.size() && plan.gates[step];
+  }
   /// Whether the GPU does a step in [begin, end).
   bool any(uint32_t begin, uint32_t end) const;
 
@@ -163,14 +167,8 @@ public:
   bool cpu_is_small() const { return small_cpu; }
 
 private:
-  friend class DeviceRun;
-  struct Drop {
-    void operator()(const DeviceApi::Schedule *schedule) const {
-      device_api().drop_schedule(schedule);
-    }
-  };
-
-  std::unique_ptr<const DeviceApi::Schedule, Drop> handle;
+  tinh_device_plan_t plan = {};
+  std::vector<uint8_t> launches; ///< By step; none if no step is a GPU's.
   uint32_t num_device = 0, num_cpu = 0;
   bool small_cpu = true;
 };
@@ -188,9 +186,11 @@ public:
   char *host_arena() const { return api.host_arena(*handle); }
   char *device_arena() const { return api.device_arena(*handle); }
 
-  /// `schedules` and `tables` by function. The tables are read now.
-  void prepare(const std::vector<const DeviceSchedule *> &schedules,
-               const std::vector<std::vector<void *>> &tables);
+  /// The tables are read now.
+  void prepare(const std::vector<DeviceApi::Function> &functions) {
+    check_device(api.prepare(*handle, functions.data(),
+                             static_cast<uint32_t>(functions.size())));
+  }
 
   void begin(uint32_t function, void *const *arguments, bool on_state) {
     check_device(api.begin(*handle, function, arguments, on_state));

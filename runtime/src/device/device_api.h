@@ -13,23 +13,22 @@
 //     GPU gets a context. The library is never unloaded.
 //  2. `load` puts a module on a GPU: its kernels and weights, which all of its
 //     contexts there share.
-//  3. `schedule` says which steps of a function the GPU does, and how they go
-//     to it.
-//  4. `open` makes what one run at a time needs: an arena on the GPU, one in
+//  3. `open` makes what one run at a time needs: an arena on the GPU, one in
 //     pinned memory, streams and events. `prepare` makes the graphs of all
-//     functions' segments, with the addresses in these arenas.
-//  5. A run: `begin`; `follow` each run that must be done before; `launch`,
+//     functions' segments, as their plans in the artifact have them, with the
+//     addresses in these arenas.
+//  4. A run: `begin`; `follow` each run that must be done before; `launch`,
 //     `execute` and `wait` when worker 0 comes to them; `finish`.
-//  6. Its end: `complete`, on any thread; then `elapsed` and `trace`. If
+//  5. Its end: `complete`, on any thread; then `elapsed` and `trace`. If
 //     anything since `begin` has failed: `abandon`.
-//  7. `close`, `drop_schedule` and `unload`, in this order.
+//  6. `close` and `unload`, in this order.
 //
 // Memory that lives longer than a run, and streams of the program's own, are
 // apart from this life.
 //
 // What can fail returns a status and leaves its message to `last_error`; no
 // exception leaves the library. A Run is used by one thread at a time, all
-// else by any. The functions of 5 and 6 want the module's GPU to be the
+// else by any. The functions of 4 and 5 want the module's GPU to be the
 // thread's: between `enter` and `leave`.
 //
 //===----------------------------------------------------------------------===//
@@ -48,35 +47,12 @@ enum class MemoryKind {
   device   ///< The CPU does not reach it.
 };
 
-/// How a step goes to the device.
-enum class StepKind : uint8_t {
-  host,    ///< Not at all.
-  segment, ///< In a segment, or it begins or ends a loop that is unrolled
-           ///< there.
-  loose    ///< By itself.
-};
-
 struct DeviceApi {
   using Status = tinh_status_t;
-  struct Segment {
-    uint32_t first; ///< Its first step.
-    /// It is launched before step `launch`, when all workers have come to
-    /// position `wait`.
-    uint32_t launch, wait;
-  };
-  /// How a function's steps go to the device.
-  struct Schedule {
-    const StepKind *kinds; ///< By step.
-    /// By step, and for the end: whether the CPU has to wait before it for the
-    /// segments that are due up to there and for all loose steps.
-    const uint8_t *gates;
-    const Segment *segments; ///< By where they are launched.
-    uint32_t num_segments;
-  };
-  /// A function's schedule and the addresses of its buffers, step by step, but
-  /// for tensors of the caller.
+  /// A function and the addresses of its buffers, step by step, but for tensors
+  /// of the caller.
   struct Function {
-    const Schedule *schedule;
+    const tinh_function_desc_t *function;
     void *const *table;
   };
   struct RunOptions {
@@ -85,6 +61,7 @@ struct DeviceApi {
     int64_t spin_us;      ///< Before a thread that waits sleeps.
     bool timing;          ///< For traces.
     bool measure;         ///< The time of a run.
+    bool one_by_one;      ///< All steps are loose: no segments.
     /// The program's: all goes there, and nobody waits for it; or null.
     tinh_cuda_stream_t *stream;
   };
@@ -130,12 +107,6 @@ struct DeviceApi {
                      uint64_t size, const char *what);
   Status (*zero)(const Module &module, void *to, uint64_t size,
                  const char *what);
-
-  // `one_by_one`: all steps are loose. Calls no driver.
-  Status (*schedule)(const tinh_artifact_t &artifact,
-                     const tinh_function_desc_t &function, bool one_by_one,
-                     const Schedule **out_schedule);
-  void (*drop_schedule)(const Schedule *schedule);
 
   Status (*open)(const Module &module, const RunOptions &options,
                  Run **out_run);
@@ -193,7 +164,7 @@ struct DeviceApi {
 /// What runtime and library call themselves: while a version is developed, its
 /// table may change. The number counts changes of it, and of what its functions
 /// mean.
-#define TINH_DEVICE_API TINH_VERSION " table 1"
+#define TINH_DEVICE_API TINH_VERSION " table 2"
 
 /// The function of the library that gives the table, or null: the runtime must
 /// have the library's TINH_DEVICE_API, sizeof(DeviceApi) and

@@ -362,7 +362,7 @@ Program::Program(const Module &module, const tinh_function_desc_t &function,
   for (uint32_t s = 0; s < function.num_steps; ++s)
     if (int32_t wait = function.steps[s].wait_for; wait >= 0)
       awaited[static_cast<size_t>(wait)] = true;
-  for (const DeviceApi::Segment &segment : for_device.segments())
+  for (const tinh_device_segment_t &segment : for_device.segments())
     if (segment.wait > 0)
       awaited[segment.wait - 1] = true;
   for (uint32_t s = 1; s < function.num_steps; ++s)

@@ -138,12 +138,10 @@ void Resources::make_device_arena(Arena &arena) {
   arena.device = std::make_unique<DeviceRun>(
       gpu, DeviceApi::RunOptions{arena_size, device_arena_size, spin.count(),
                                  trace.has_value(), options.measure_cuda,
-                                 options.cuda_stream});
+                                 in_lockstep(), options.cuda_stream});
   Program::Memory memory = {arena.device->host_arena(), module->weights(),
                             arena.device->device_arena(), gpu->weights()};
-  std::vector<const DeviceSchedule *> schedules;
   for (const Program &program : programs) {
-    schedules.push_back(&program.schedule());
     std::vector<void *> &table =
         arena.tables.emplace_back(program.address_table(memory));
     for (const ArgumentSlot &slot : program.arguments())
@@ -152,7 +150,10 @@ void Resources::make_device_arena(Arena &arena) {
         table[slot.entry] =
             variables->address(static_cast<uint32_t>(variable)) + slot.offset;
   }
-  arena.device->prepare(schedules, arena.tables);
+  std::vector<DeviceApi::Function> functions;
+  for (size_t i = 0; i < programs.size(); ++i)
+    functions.push_back({&programs[i].function(), arena.tables[i].data()});
+  arena.device->prepare(functions);
 }
 
 void Resources::free_memory() {

@@ -67,9 +67,11 @@ void DeviceSteps::give(Run &run, const Walk &walk,
   });
   if (trace && instruction.opcode != kDeviceStep) {
     const Program &program = resources.programs[run.function];
+    const DeviceSchedule &schedule = program.schedule();
     bool launches = instruction.opcode == kDeviceLaunch;
     trace->add_call(0, program.function(),
-                    launches ? program.schedule().segments()[what].first : what,
+                    launches ? schedule.first_step(schedule.segments()[what])
+                             : what,
                     run.number, begin, trace_clock(),
                     launches ? "launch" : "wait for the GPU");
   }

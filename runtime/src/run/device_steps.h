@@ -8,7 +8,7 @@
 //
 // The GPU's side of runs, of a context that uses one. Worker 0 gives the GPU
 // its steps and goes on: to its own share of the CPU's, and to the next run. A
-// run's life here, in what device_api.h calls 5 and 6:
+// run's life here, in what device_api.h calls 4 and 5:
 //
 //  1. `begin`, on worker 0's thread: the arena's DeviceRun is for this run now,
 //     and follows those before, if the run is exclusive.

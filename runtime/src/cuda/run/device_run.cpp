@@ -20,63 +20,18 @@
 
 namespace tinh::runtime::cuda {
 
-/// Finds out whether the GPU can use the caller's memory itself. That of the
-/// context's state is pinned. A node of a graph goes on copying from, or to,
-/// the kind of memory that it was made for: the host's.
-void DeviceRun::look_at(CallerCopy &copy, bool on_state) const {
-  const tinh_tensor_desc_t &tensor = argument_of(function(), copy.argument);
-  MemoryKind kind = on_state && tensor.variable != TINH_NOT_VARIABLE
-                        ? MemoryKind::pinned
-                        : kind_of(copy.caller);
-  copy.on_gpu = kind == MemoryKind::device;
-  copy.direct =
-      kind == MemoryKind::pinned || (copy.on_gpu && copy.segment == kNoSegment);
-}
-
-/// From the caller's memory, or to it.
-void DeviceRun::copy_staged(const CallerCopy &copy, void *to,
-                            const void *from) const {
-  const char *name = argument_of(function(), copy.argument).name;
-  if (!copy.on_gpu)
-    std::memcpy(to, from, copy.size);
-  else if (copy.to_device)
-    loaded->device()->download(to, address(from), copy.size, name);
-  else
-    loaded->device()->upload(address(to), from, copy.size, name);
-}
-
-/// Has the graph use the memory that the copy goes from or to in this run.
-void DeviceRun::place(CallerCopy &copy) {
-  char *host = copy.direct ? copy.caller : copy.staging;
-  if (copy.segment == kNoSegment || copy.in_graph == host)
-    return;
-  SegmentGraph &graph = plan->graphs[copy.segment];
-  copy.in_graph = nullptr; // Should it fail.
-  if (copy.to_device)
-    graph.set_copy(copy.node, host, copy.on_device, copy.size);
-  else
-    graph.set_copy(copy.node, copy.on_device, host, copy.size);
-  copy.in_graph = host;
-}
-
 void DeviceRun::begin(uint32_t index, void *const *arguments, bool on_state) {
-  plan = &plans[index];
+  prepared = &functions[index];
   num_launched = 0;
   num_loose = 0;
   second_stream = loose = has_ended = false;
   is_finished.assign(is_finished.size(), false);
-  arrivals.clear();
   if (options.timing || options.measure) {
     began_at = trace_clock();
     check(driver().cuEventRecord(began.get(), streams[0].get()),
           "cannot record the beginning of a run");
   }
-  for (CallerCopy &copy : plan->copies) {
-    copy.caller = static_cast<char *>(arguments[copy.argument]) + copy.offset;
-    look_at(copy, on_state);
-    copy.busy = false;
-    place(copy);
-  }
+  prepared->copies.begin(arguments, on_state, prepared->graphs);
 }
 
 void DeviceRun::follow(const DeviceRun &other) {
@@ -89,27 +44,23 @@ void DeviceRun::follow(const DeviceRun &other) {
 
 void DeviceRun::launch(uint32_t index) {
   const Driver &api = driver();
-  const Segment &segment = schedule().segments()[index];
+  const Segment &segment = plan().segments()[index];
   CUstream stream = streams[segment.stream].get();
-  for (CallerCopy &copy : plan->copies)
-    if (copy.segment == index && copy.to_device && !copy.direct)
-      copy_staged(copy, copy.staging, copy.caller);
+  prepared->copies.stage(index);
   const char *what = "cannot order CUDA graphs";
-  if (segment.after != kNoSegment)
+  if (segment.after != TINH_NO_SEGMENT)
     check(api.cuStreamWaitEvent(stream,
                                 segment_events[segment.after].done.get(), 0),
           what);
   SegmentEvents &events = segment_events[index];
   if (options.timing)
     check(api.cuEventRecord(events.began.get(), stream), what);
-  plan->graphs[index].launch(stream);
+  prepared->graphs[index].launch(stream);
   num_launched = index + 1;
   second_stream |= segment.stream != 0;
   if (options.timing || segment.is_awaited)
     check(api.cuEventRecord(events.done.get(), stream), what);
-  for (CallerCopy &copy : plan->copies)
-    if (copy.segment == index && !copy.to_device && !copy.direct)
-      arrivals.push_back({index, &copy, copy.caller});
+  prepared->copies.expect(index, segment.due);
 }
 
 /// Loose steps follow all that was launched before them.
@@ -168,8 +119,8 @@ void DeviceRun::give(uint32_t number, void *const *buffers) {
 
 /// Whether a library computes the step, which it then does.
 bool DeviceRun::execute_call(uint32_t step, void *const *buffers) const {
-  auto index = static_cast<uint32_t>(plan - plans.data());
-  const LibraryCall *call = libraries.find(index, kNoSegment, step);
+  auto index = static_cast<uint32_t>(prepared - functions.data());
+  const LibraryCall *call = libraries.find(index, TINH_NO_SEGMENT, step);
   if (!call)
     return false;
   try {
@@ -181,19 +132,11 @@ bool DeviceRun::execute_call(uint32_t step, void *const *buffers) const {
   }
 }
 
-DeviceRun::CallerCopy *DeviceRun::copy_at(Plan &plan, uint32_t step) {
-  auto found = std::lower_bound(
-      plan.copies.begin(), plan.copies.end(), step,
-      [](const CallerCopy &copy, uint32_t s) { return copy.step < s; });
-  bool there = found != plan.copies.end() && found->step == step;
-  return there ? &*found : nullptr;
-}
-
 void DeviceRun::execute_copy(uint32_t number, void *const *buffers) {
   const Driver &api = driver();
   const tinh_step_t &step = function().steps[number];
   CUstream stream = streams[0].get();
-  if (CallerCopy *copy = copy_at(*plan, number))
+  if (CallerCopy *copy = prepared->copies.loose_copy(number))
     return execute_caller_copy(*copy, buffers);
   if (step.buffers[0].space == TINH_SPACE_LOOP) {
     // The number of the iteration will be another one when the GPU comes here.
@@ -222,13 +165,13 @@ void DeviceRun::execute_caller_copy(CallerCopy &copy, void *const *buffers) {
     wait_for_loose();
   loose = copy.busy = true;
   if (copy.to_device)
-    copy_staged(copy, copy.staging, buffers[0]);
+    prepared->copies.stage(copy, buffers[0]);
   const void *from = copy.to_device ? copy.staging : buffers[0];
   void *to = copy.to_device ? buffers[1] : copy.staging;
   check_step(api.cuMemcpyAsync(address(to), address(from), copy.size, stream),
              copy.step);
   if (!copy.to_device)
-    arrivals.push_back({kNoSegment, &copy, static_cast<char *>(buffers[1])});
+    prepared->copies.expect(copy, buffers[1]);
 }
 
 void DeviceRun::wait_for_segment(uint32_t index) {
@@ -243,36 +186,20 @@ void DeviceRun::wait_for_loose() {
   check(driver().cuEventRecord(loose_done.get(), streams[0].get()), what);
   check(wait_for(loose_done, spin), what);
   loose = false;
-  arrive(0, /*loose_too=*/true);
-  for (CallerCopy &copy : plan->copies)
-    copy.busy = false;
+  prepared->copies.arrive_loose();
 }
 
 void DeviceRun::wait(uint32_t position) {
   wait_for_loose();
   bool seen[2] = {};
   for (uint32_t i = num_launched; i-- > 0;) {
-    const Segment &segment = schedule().segments()[i];
+    const Segment &segment = plan().segments()[i];
     if (segment.due > position || seen[segment.stream])
       continue;
     seen[segment.stream] = true;
     wait_for_segment(i);
   }
-  arrive(position, /*loose_too=*/false);
-}
-
-/// Copies to the caller what segments that are due at steps up to `position`,
-/// or loose steps, have left in staging memory.
-void DeviceRun::arrive(uint32_t position, bool loose_too) {
-  std::erase_if(arrivals, [&](const Arrival &arrival) {
-    bool is_there =
-        arrival.segment == kNoSegment
-            ? loose_too
-            : schedule().segments()[arrival.segment].due <= position;
-    if (is_there)
-      copy_staged(*arrival.copy, arrival.to, arrival.copy->staging);
-    return is_there;
-  });
+  prepared->copies.arrive(position);
 }
 
 void DeviceRun::finish() {
@@ -290,11 +217,10 @@ void DeviceRun::wait_for_end() const {
 void DeviceRun::complete() {
   // What the stream is given next comes after this run, but for copies by the
   // CPU.
-  auto is_direct = [](const CallerCopy &copy) { return copy.direct; };
-  if (options.stream && std::ranges::all_of(plan->copies, is_direct))
+  if (options.stream && prepared->copies.all_direct())
     return;
   check(wait_for(ended, spin), [&] { return failure(); });
-  arrive(UINT32_MAX, /*loose_too=*/true);
+  prepared->copies.arrive_all();
 }
 
 double DeviceRun::elapsed() const {
@@ -313,7 +239,8 @@ void DeviceRun::abandon() noexcept {
     api.cuStreamSynchronize(stream.get());
   if (pushed)
     api.cuCtxPopCurrent_v2(&popped);
-  arrivals.clear();
+  if (prepared)
+    prepared->copies.forget();
 }
 
 } // namespace tinh::runtime::cuda

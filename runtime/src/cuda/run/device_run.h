@@ -15,7 +15,7 @@
 #ifndef TINH_RUNTIME_CUDA_DEVICE_RUN_H
 #define TINH_RUNTIME_CUDA_DEVICE_RUN_H
 
-#include "cuda/run/segment_graph.h"
+#include "cuda/run/caller_copies.h"
 
 namespace tinh::runtime::cuda {
 
@@ -29,14 +29,8 @@ public:
     return reinterpret_cast<char *>(device_memory.get());
   }
 
-  /// A function's schedule and the addresses of its buffers, but for tensors of
-  /// the caller.
-  struct Function {
-    const Schedule *schedule;
-    void *const *table;
-  };
   /// Makes the graphs of all functions.
-  void prepare(const std::vector<Function> &functions);
+  void prepare(std::span<const DeviceApi::Function> functions);
 
   /// Begins a run of a function; `arguments` are where its tensors lie.
   void begin(uint32_t function, void *const *arguments, bool on_state);
@@ -66,50 +60,17 @@ public:
   void trace_steps(const DeviceApi::TraceSink &sink, uint64_t run) const;
 
 private:
-  /// A copy between the GPU and memory of the caller.
-  struct CallerCopy {
-    uint32_t step = 0;
-    uint32_t argument = 0; ///< Inputs first, then outputs.
-    uint64_t offset = 0, size = 0;
-    bool to_device = false;
-    uint64_t staging_offset = 0;
-    char *staging = nullptr;
-    // If it is in a graph:
-    uint32_t segment = kNoSegment, node = 0;
-    void *on_device = nullptr;
-    const void *in_graph = nullptr; ///< What the node has on the host.
-    // In the present run:
-    char *caller = nullptr;
-    bool on_gpu = false; ///< The caller's memory is.
-    bool direct = false; ///< The GPU uses the caller's memory itself.
-    bool busy = false;   ///< A loose one's staging memory is in use.
-  };
-  struct Plan {
-    const Schedule *schedule = nullptr;
-    /// By step; of those in segments one for each iteration.
-    std::vector<CallerCopy> copies;
-    std::vector<SegmentGraph> graphs;
-    uint64_t staging_size = 0;
-  };
-  /// What is to be copied from staging memory once the GPU has come to it.
-  struct Arrival {
-    uint32_t segment;
-    CallerCopy *copy;
-    char *to;
+  /// A function, and what is made for it.
+  struct Prepared {
+    FunctionPlan plan;
+    CallerCopies copies;
+    std::vector<SegmentGraph> graphs = {};
   };
 
-  void find_copies(Plan &to_make);
-  void find_copy(Plan &to_make, uint32_t step,
-                 const std::vector<int64_t> &iterations, uint32_t segment,
-                 uint32_t node);
-  void make_numbers(const std::vector<Function> &functions);
-  void add_graphs(Plan &to_make, void *const *table);
-  void place_node(const tinh_step_t &step, const Node &node,
+  void make_numbers();
+  void add_graphs(Prepared &to_make, void *const *table);
+  void place_node(const FunctionPlan &plan, const Node &node,
                   std::span<void *> buffers) const;
-  void look_at(CallerCopy &copy, bool on_state) const;
-  void copy_staged(const CallerCopy &copy, void *to, const void *from) const;
-  void place(CallerCopy &copy);
-  static CallerCopy *copy_at(Plan &plan, uint32_t step);
   void execute_copy(uint32_t step, void *const *buffers);
   void execute_caller_copy(CallerCopy &copy, void *const *buffers);
   bool execute_call(uint32_t step, void *const *buffers) const;
@@ -124,11 +85,10 @@ private:
   bool trace_step(const DeviceApi::TraceSink &sink, uint64_t run,
                   const Event &from, const Event &to, uint32_t step,
                   uint32_t count) const;
-  void arrive(uint32_t position, bool loose_too);
   const tinh_function_desc_t &function() const {
-    return plan->schedule->function();
+    return prepared->plan.function();
   }
-  const Schedule &schedule() const { return *plan->schedule; }
+  const FunctionPlan &plan() const { return prepared->plan; }
 
   const std::shared_ptr<const LoadedModule> loaded;
   const tinh_artifact_t &artifact;
@@ -152,10 +112,10 @@ private:
   };
   static constexpr uint32_t kMaxTimed = 4096;
   std::vector<LooseEvents> loose_events;
-  std::vector<Plan> plans; ///< By function.
+  std::vector<Prepared> functions;
 
   // Of the present run.
-  Plan *plan = nullptr;
+  Prepared *prepared = nullptr;
   uint32_t num_launched = 0;     ///< Segments.
   std::vector<bool> is_finished; ///< Segments that have been waited for.
   /// Loose steps that have not been waited for lie between these.
@@ -163,7 +123,6 @@ private:
   uint64_t num_loose = 0; ///< In this run; for traces.
   int64_t began_at = 0;   ///< For traces.
   bool second_stream = false, loose = false, has_ended = false;
-  std::vector<Arrival> arrivals;
   std::vector<void *> parameters; ///< Of a kernel that is being launched.
 };
 

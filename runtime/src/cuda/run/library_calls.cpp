@@ -35,9 +35,9 @@ static Alignments alignments_of(const tinh_step_t &step,
   return alignments;
 }
 
-void LibraryCalls::add(const Schedule &schedule, void *const *table) {
+void LibraryCalls::add(const FunctionPlan &plan, void *const *table) {
   Calls &calls = functions.emplace_back();
-  const tinh_function_desc_t &function = schedule.function();
+  const tinh_function_desc_t &function = plan.function();
   std::map<uint32_t, LibraryCall> by_step;
   uint32_t entry = 0;
   for (uint32_t s = 0; s < function.num_steps; ++s) {
@@ -48,31 +48,47 @@ void LibraryCalls::add(const Schedule &schedule, void *const *table) {
         !loaded.artifact().kernels[step.kernel].library)
       continue;
     Alignments alignments = alignments_of(step, addresses);
-    if (auto *plan = loaded.libraries().plan(step.kernel, alignments))
-      by_step[s] = {plan, std::move(alignments), step.kernel};
+    if (auto *found = loaded.libraries().plan(step.kernel, alignments))
+      by_step[s] = {found, std::move(alignments), step.kernel};
   }
-  const std::vector<Segment> &segments = schedule.segments();
-  for (uint32_t i = 0; i < segments.size(); ++i)
-    for (uint32_t node = 0; node < segments[i].nodes.size(); ++node)
-      if (auto call = by_step.find(segments[i].nodes[node].step);
-          call != by_step.end())
+  for (uint32_t i = 0; i < plan.segments().size(); ++i) {
+    std::span<const Node> nodes = plan.nodes(plan.segments()[i]);
+    for (uint32_t node = 0; node < nodes.size(); ++node)
+      if (auto call = by_step.find(nodes[node].step); call != by_step.end())
         calls[{i, node}] = call->second;
+  }
   for (const auto &[step, call] : by_step)
-    if (schedule.is_loose(step))
-      calls[{kNoSegment, step}] = call;
-  share_workspaces(schedule, calls);
+    if (plan.is_loose(step))
+      calls[{TINH_NO_SEGMENT, step}] = call;
+  share_workspaces(plan, calls);
 }
 
-void LibraryCalls::share_workspaces(const Schedule &schedule, Calls &calls) {
-  const std::vector<Segment> &segments = schedule.segments();
-  for (uint32_t i = 0; i < segments.size(); ++i) {
+/// By node: how many of the segment's first nodes it comes after.
+static std::vector<uint32_t> count_followed(const FunctionPlan &plan,
+                                            const Segment &segment) {
+  std::vector<uint32_t> followed;
+  for (const Node &node : plan.nodes(segment)) {
+    uint32_t count = 0;
+    for (uint32_t other : plan.follows(node))
+      count = std::max(count, followed[other]);
+    for (uint32_t other : plan.follows(node))
+      count += other == count;
+    followed.push_back(count);
+  }
+  return followed;
+}
+
+void LibraryCalls::share_workspaces(const FunctionPlan &plan, Calls &calls) {
+  for (uint32_t i = 0; i < plan.segments().size(); ++i) {
+    const Segment &segment = plan.segments()[i];
+    std::vector<uint32_t> followed = count_followed(plan, segment);
     // The last node that has had each workspace of the segment's stream.
     std::vector<uint32_t> last;
-    for (uint32_t node = 0; node < segments[i].nodes.size(); ++node) {
+    for (uint32_t node = 0; node < segment.num_nodes; ++node) {
       auto call = calls.find({i, node});
       if (call == calls.end() || call->second.plan->workspace_size == 0)
         continue;
-      uint32_t end = segments[i].nodes[node].complete;
+      uint32_t end = followed[node];
       auto free = std::find_if(last.begin(), last.end(),
                                [&](uint32_t user) { return user < end; });
       if (free == last.end() && last.size() < kEach)
@@ -82,8 +98,8 @@ void LibraryCalls::share_workspaces(const Schedule &schedule, Calls &calls) {
         call->second.after = *free;
       }
       *free = node;
-      call->second.workspace = segments[i].stream * kEach +
-                               static_cast<uint32_t>(free - last.begin());
+      call->second.workspace =
+          segment.stream * kEach + static_cast<uint32_t>(free - last.begin());
     }
   }
   // Loose steps follow each other, on the first stream.

@@ -16,8 +16,8 @@
 #define TINH_RUNTIME_CUDA_LIBRARY_CALLS_H
 
 #include "cuda/libraries/library.h"
+#include "cuda/run/function_plan.h"
 #include "cuda/run/loaded_module.h"
-#include "cuda/schedule/schedule.h"
 
 #include <span>
 
@@ -39,7 +39,7 @@ public:
   explicit LibraryCalls(const LoadedModule &loaded) : loaded(loaded) {}
 
   /// Finds those of the next function; `table` has its buffers' addresses.
-  void add(const Schedule &schedule, void *const *table);
+  void add(const FunctionPlan &plan, void *const *table);
   /// When all functions have been added.
   void allocate_workspaces();
 
@@ -56,9 +56,9 @@ public:
   Graph capture(const LibraryCall &call, std::span<void *const> buffers) const;
 
 private:
-  /// By segment and node, or kNoSegment and step.
+  /// By segment and node, or TINH_NO_SEGMENT and step.
   using Calls = std::map<std::pair<uint32_t, uint32_t>, LibraryCall>;
-  void share_workspaces(const Schedule &schedule, Calls &calls);
+  void share_workspaces(const FunctionPlan &plan, Calls &calls);
 
   static constexpr uint32_t kStreams = 2, kEach = 4; ///< Workspaces of one.
   const LoadedModule &loaded;

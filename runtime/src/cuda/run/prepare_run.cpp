@@ -39,63 +39,17 @@ DeviceRun::DeviceRun(std::shared_ptr<const LoadedModule> module,
   parameters.resize(num_operands);
 }
 
-/// Which copies go from or to memory of the caller.
-void DeviceRun::find_copies(Plan &to_make) {
-  const Schedule &schedule = *to_make.schedule;
-  const std::vector<Segment> &segments = schedule.segments();
-  for (uint32_t i = 0; i < segments.size(); ++i)
-    for (uint32_t node = 0; node < segments[i].nodes.size(); ++node)
-      find_copy(to_make, segments[i].nodes[node].step,
-                segments[i].nodes[node].iterations, i, node);
-  for (uint32_t s = 0; s < schedule.function().num_steps; ++s)
-    if (schedule.is_loose(s))
-      find_copy(to_make, s, {}, kNoSegment, 0);
-  std::sort(to_make.copies.begin(), to_make.copies.end(),
-            [](const CallerCopy &a, const CallerCopy &b) {
-              return std::pair(a.step, a.node) < std::pair(b.step, b.node);
-            });
-}
-
-/// Adds the step if it is such a copy. Of its two buffers one is on the GPU.
-void DeviceRun::find_copy(Plan &to_make, uint32_t number,
-                          const std::vector<int64_t> &iterations,
-                          uint32_t segment, uint32_t node) {
-  const tinh_function_desc_t &of = to_make.schedule->function();
-  const tinh_step_t &step = of.steps[number];
-  if (step.opcode != TINH_OP_COPY || step.size == 0)
-    return;
-  bool to_device = !on_device(artifact, of, step.buffers[0]);
-  const tinh_buffer_ref_t &host = step.buffers[to_device ? 0 : 1];
-  bool is_input = host.space == TINH_SPACE_INPUT;
-  if (on_device(artifact, of, host) ||
-      (!is_input && host.space != TINH_SPACE_OUTPUT))
-    return;
-  CallerCopy &copy = to_make.copies.emplace_back();
-  copy.step = number;
-  copy.segment = segment;
-  copy.node = node;
-  copy.argument = host.index + (is_input ? 0 : of.num_inputs);
-  copy.offset = host.offset + static_cast<uint64_t>(iteration_offset(
-                                  step, to_device ? 0 : 1, iterations));
-  copy.size = step.size;
-  copy.to_device = to_device;
-  copy.staging_offset = to_make.staging_size;
-  uint64_t rest = step.size % TINH_BUFFER_ALIGNMENT;
-  to_make.staging_size +=
-      rest ? step.size - rest + TINH_BUFFER_ALIGNMENT : step.size;
-}
-
 /// What nodes copy that want the number of an iteration.
-void DeviceRun::make_numbers(const std::vector<Function> &functions) {
+void DeviceRun::make_numbers() {
   std::vector<int64_t> list;
-  for (const Function &one : functions)
-    for (const Segment &segment : one.schedule->segments())
-      for (const Node &node : segment.nodes) {
-        const tinh_step_t &step = one.schedule->function().steps[node.step];
+  for (const Prepared &one : functions)
+    for (const Segment &segment : one.plan.segments())
+      for (const Node &node : one.plan.nodes(segment)) {
+        const tinh_step_t &step = one.plan.step(node);
         if (step.opcode == TINH_OP_COPY &&
             step.buffers[0].space == TINH_SPACE_LOOP)
           while (static_cast<int64_t>(list.size()) <=
-                 node.iterations[step.buffers[0].index])
+                 one.plan.iterations(node)[step.buffers[0].index])
             list.push_back(static_cast<int64_t>(list.size()));
       }
   numbers = allocate(loaded->device(), list.size() * sizeof(int64_t),
@@ -107,59 +61,52 @@ void DeviceRun::make_numbers(const std::vector<Function> &functions) {
 }
 
 /// Moves a step's buffers on to where they lie in the node's iteration.
-void DeviceRun::place_node(const tinh_step_t &step, const Node &node,
+void DeviceRun::place_node(const FunctionPlan &plan, const Node &node,
                            std::span<void *> buffers) const {
+  const tinh_step_t &step = plan.step(node);
+  std::vector<int64_t> iterations = plan.iterations(node);
   for (uint32_t b = 0; b < step.num_buffers; ++b)
     if (step.buffers[b].space == TINH_SPACE_LOOP)
       buffers[b] = reinterpret_cast<int64_t *>(numbers.get()) +
-                   node.iterations[step.buffers[b].index];
+                   iterations[step.buffers[b].index];
     else if (buffers[b]) // Or it is the caller's.
       buffers[b] = static_cast<char *>(buffers[b]) +
-                   iteration_offset(step, b, node.iterations);
+                   FunctionPlan::offset_of(step, b, iterations);
 }
 
-void DeviceRun::add_graphs(Plan &to_make, void *const *table) {
-  const tinh_function_desc_t &of = to_make.schedule->function();
+void DeviceRun::add_graphs(Prepared &to_make, void *const *table) {
+  const FunctionPlan &of = to_make.plan;
   std::vector<uint32_t> first_entries;
   uint32_t entry = 0;
-  for (uint32_t s = 0; s < of.num_steps; entry += of.steps[s++].num_buffers)
+  for (uint32_t s = 0; s < of.function().num_steps;
+       entry += of.function().steps[s++].num_buffers)
     first_entries.push_back(entry);
-  const std::vector<Segment> &segments = to_make.schedule->segments();
-  for (uint32_t i = 0; i < segments.size(); ++i) {
+  for (uint32_t i = 0; i < of.segments().size(); ++i) {
+    const Segment &segment = of.segments()[i];
     std::vector<std::vector<void *>> buffers;
-    for (const Node &node : segments[i].nodes) {
-      const tinh_step_t &step = of.steps[node.step];
+    for (const Node &node : of.nodes(segment)) {
       auto first = table + first_entries[node.step];
-      buffers.emplace_back(first, first + step.num_buffers);
-      place_node(step, node, buffers.back());
+      buffers.emplace_back(first, first + of.step(node).num_buffers);
+      place_node(of, node, buffers.back());
     }
-    for (CallerCopy &copy : to_make.copies) {
-      if (copy.segment != i)
-        continue;
-      copy.in_graph = copy.staging;
-      buffers[copy.node][copy.to_device ? 0 : 1] = copy.staging;
-      copy.on_device = buffers[copy.node][copy.to_device ? 1 : 0];
-    }
+    to_make.copies.add_to(i, buffers);
     SegmentGraph::Number number = {
-        static_cast<uint32_t>(&to_make - plans.data()), i};
-    to_make.graphs.emplace_back(*loaded, artifact, of, segments[i], buffers,
-                                libraries, number);
-    to_make.graphs.back().upload(streams[segments[i].stream].get());
+        static_cast<uint32_t>(&to_make - functions.data()), i};
+    to_make.graphs.emplace_back(*loaded, of, buffers, libraries, number);
+    to_make.graphs.back().upload(streams[segment.stream].get());
   }
 }
 
-void DeviceRun::prepare(const std::vector<Function> &functions) {
-  size_t num_segments = 0, num_copies = 0;
+void DeviceRun::prepare(std::span<const DeviceApi::Function> given) {
+  size_t num_segments = 0;
   uint64_t staging_size = 0;
-  for (const Function &one : functions) {
-    Plan &to_make = plans.emplace_back();
-    to_make.schedule = one.schedule;
-    find_copies(to_make);
-    staging_size = std::max(staging_size, to_make.staging_size);
-    num_copies = std::max(num_copies, to_make.copies.size());
-    num_segments = std::max(num_segments, one.schedule->segments().size());
+  for (const DeviceApi::Function &one : given) {
+    FunctionPlan plan(artifact, *one.function, options.one_by_one);
+    CallerCopies copies(*loaded, plan);
+    staging_size = std::max(staging_size, copies.staging_size());
+    num_segments = std::max(num_segments, plan.segments().size());
+    functions.push_back({std::move(plan), std::move(copies)});
   }
-  arrivals.reserve(num_copies);
   const DevicePtr &device = loaded->device();
   staging = allocate_pinned(device, staging_size, "inputs and outputs");
   for (size_t i = 0; i < num_segments; ++i)
@@ -167,15 +114,14 @@ void DeviceRun::prepare(const std::vector<Function> &functions) {
         {options.timing ? make_event(device, true) : Event(),
          make_event(device, options.timing)});
   is_finished.resize(num_segments);
-  make_numbers(functions);
+  make_numbers();
   Current current(*device);
-  for (const Function &one : functions)
-    libraries.add(*one.schedule, one.table);
+  for (size_t i = 0; i < functions.size(); ++i)
+    libraries.add(functions[i].plan, given[i].table);
   libraries.allocate_workspaces();
-  for (size_t i = 0; i < plans.size(); ++i) {
-    for (CallerCopy &copy : plans[i].copies)
-      copy.staging = static_cast<char *>(staging.get()) + copy.staging_offset;
-    add_graphs(plans[i], functions[i].table);
+  for (size_t i = 0; i < functions.size(); ++i) {
+    functions[i].copies.set_staging(static_cast<char *>(staging.get()));
+    add_graphs(functions[i], given[i].table);
   }
   for (const Stream &stream : streams) // Uploads may not be done.
     check(driver().cuStreamSynchronize(stream.get()),

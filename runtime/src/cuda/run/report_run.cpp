@@ -19,7 +19,7 @@ namespace tinh::runtime::cuda {
 
 /// So are segments before it on the same stream.
 void DeviceRun::finished(uint32_t index) {
-  const std::vector<Segment> &segments = schedule().segments();
+  std::span<const Segment> segments = plan().segments();
   for (uint32_t i = 0; i <= index; ++i)
     if (segments[i].stream == segments[index].stream)
       is_finished[i] = true;
@@ -41,10 +41,10 @@ std::string DeviceRun::failure() const {
   std::set<uint32_t> suspects;
   for (uint32_t i = 0; i < num_launched; ++i)
     if (!is_finished[i])
-      for (const Node &node : schedule().segments()[i].nodes)
+      for (const Node &node : plan().nodes(plan().segments()[i]))
         suspects.insert(node.step);
   for (uint32_t s = loose_first; loose && s <= loose_last; ++s)
-    if (schedule().is_loose(s))
+    if (plan().is_loose(s))
       suspects.insert(s);
   std::string text = std::string(function().name) + " failed on the GPU";
   if (suspects.empty())
@@ -102,10 +102,9 @@ bool DeviceRun::trace_step(const DeviceApi::TraceSink &sink, uint64_t run,
 void DeviceRun::trace_steps(const DeviceApi::TraceSink &sink,
                             uint64_t run) const {
   for (uint32_t i = 0; i < num_launched; ++i) {
-    const Segment &segment = schedule().segments()[i];
+    const Segment &segment = plan().segments()[i];
     if (!trace_step(sink, run, segment_events[i].began, segment_events[i].done,
-                    segment.first(),
-                    static_cast<uint32_t>(segment.nodes.size())))
+                    plan().nodes(segment).front().step, segment.num_nodes))
       return;
   }
   uint64_t num_timed = std::min<uint64_t>(num_loose, kMaxTimed);

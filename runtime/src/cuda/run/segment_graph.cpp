@@ -29,20 +29,17 @@ std::string name_of(const tinh_artifact_t &artifact,
   return text + of_nodes(step);
 }
 
-SegmentGraph::SegmentGraph(const LoadedModule &loaded,
-                           const tinh_artifact_t &artifact,
-                           const tinh_function_desc_t &function,
-                           const Segment &segment,
+SegmentGraph::SegmentGraph(const LoadedModule &loaded, const FunctionPlan &plan,
                            const std::vector<std::vector<void *>> &buffers,
                            const LibraryCalls &libraries, Number number)
-    : loaded(loaded), artifact(artifact), function(function), segment(segment),
+    : loaded(loaded), artifact(loaded.artifact()), function(plan.function()),
+      plan(plan), planned(plan.nodes(plan.segments()[number.segment])),
       libraries(libraries), number(number) {
   CUgraph handle = nullptr;
   check(driver().cuGraphCreate(&handle, 0), "cannot make a CUDA graph");
   graph = {loaded.device(), handle};
-  for (size_t node = 0; node < segment.nodes.size(); ++node)
-    add_node(function.steps[segment.nodes[node].step], buffers[node],
-             segment.nodes[node].follows);
+  for (size_t i = 0; i < planned.size(); ++i)
+    add_node(planned[i], buffers[i]);
   instantiate();
 }
 
@@ -103,14 +100,13 @@ CUresult SegmentGraph::add_kernel(const tinh_step_t &step,
                                           before.size(), &params);
 }
 
-void SegmentGraph::add_node(const tinh_step_t &step,
-                            std::span<void *const> buffers,
-                            const std::vector<uint32_t> &follows) {
+void SegmentGraph::add_node(const Node &to_add,
+                            std::span<void *const> buffers) {
   const Driver &api = driver();
-  auto index = static_cast<uint32_t>(&step - function.steps);
+  const tinh_step_t &step = plan.step(to_add);
   std::vector<CUgraphNode> before;
-  for (uint32_t node : follows)
-    before.push_back(nodes[node]);
+  for (uint32_t other : plan.follows(to_add))
+    before.push_back(nodes[other]);
   CUgraphNode node = nullptr;
   CUresult result = kSuccess;
   CUcontext context = loaded.device()->context();
@@ -132,7 +128,7 @@ void SegmentGraph::add_node(const tinh_step_t &step,
                                       before.size(), &zero, context);
   }
   check(result, [&] {
-    return name_of(artifact, function, index) +
+    return name_of(artifact, function, to_add.step) +
            " cannot be put into a CUDA graph";
   });
   nodes.push_back(node);
@@ -151,7 +147,7 @@ void SegmentGraph::set_copy(uint32_t node, const void *from, void *to,
   const Driver &api = driver();
   Memcpy3D copy = copy_params(from, to, size);
   auto what = [&] {
-    return name_of(artifact, function, segment.nodes[node].step) +
+    return name_of(artifact, function, planned[node].step) +
            " cannot get other addresses";
   };
   check(api.cuGraphMemcpyNodeSetParams(nodes[node], &copy), what);
@@ -166,11 +162,11 @@ void SegmentGraph::set_copy(uint32_t node, const void *from, void *to,
 void SegmentGraph::launch(CUstream stream) {
   check(driver().cuGraphLaunch(exec.get(), stream), [&] {
     std::string text =
-        segment.nodes.size() == 1
-            ? name_of(artifact, function, segment.first())
+        planned.size() == 1
+            ? name_of(artifact, function, planned[0].step)
             : std::string(function.name) + ": the CUDA graph of " +
-                  std::to_string(segment.nodes.size()) + " steps from " +
-                  name_of(artifact, function, segment.first());
+                  std::to_string(planned.size()) + " steps from " +
+                  name_of(artifact, function, planned[0].step);
     return text + " cannot be launched";
   });
 }

@@ -13,9 +13,9 @@
 #ifndef TINH_RUNTIME_CUDA_SEGMENT_GRAPH_H
 #define TINH_RUNTIME_CUDA_SEGMENT_GRAPH_H
 
+#include "cuda/run/function_plan.h"
 #include "cuda/run/library_calls.h"
 #include "cuda/run/loaded_module.h"
-#include "cuda/schedule/schedule.h"
 
 #include <span>
 
@@ -31,9 +31,8 @@ public:
   struct Number {
     uint32_t function, segment;
   };
-  /// `buffers` gives the addresses of each node's.
-  SegmentGraph(const LoadedModule &loaded, const tinh_artifact_t &artifact,
-               const tinh_function_desc_t &function, const Segment &segment,
+  /// `plan` must outlive this. `buffers` gives the addresses of each node's.
+  SegmentGraph(const LoadedModule &loaded, const FunctionPlan &plan,
                const std::vector<std::vector<void *>> &buffers,
                const LibraryCalls &libraries, Number number);
 
@@ -46,8 +45,7 @@ public:
   void upload(CUstream stream);
 
 private:
-  void add_node(const tinh_step_t &step, std::span<void *const> buffers,
-                const std::vector<uint32_t> &follows);
+  void add_node(const Node &to_add, std::span<void *const> buffers);
   CUgraphNode add_call(const LibraryCall &call, std::span<void *const> buffers,
                        std::vector<CUgraphNode> before);
   CUresult add_kernel(const tinh_step_t &step, std::span<void *const> buffers,
@@ -58,7 +56,8 @@ private:
   const LoadedModule &loaded;
   const tinh_artifact_t &artifact;
   const tinh_function_desc_t &function;
-  const Segment &segment;
+  const FunctionPlan &plan;
+  const std::span<const Node> planned;
   const LibraryCalls &libraries;
   const Number number;
   Graph graph;
