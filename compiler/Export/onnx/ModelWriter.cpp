@@ -160,7 +160,7 @@ void ModelWriter::writeOp(Operation *op) {
     std::string name = tensor(sum.getY()).name;
     renamed[op->getResult(0)] = name;
   }
-  const OpEntry *entry = findWriter(op->getName().getStringRef());
+  const OpWriter *entry = findWriter(op->getName().getStringRef());
   if (!entry || op->getNumResults() != 1)
     return refusals.add(op, names.node(op),
                         "it has no counterpart; only phases 'graph' and "

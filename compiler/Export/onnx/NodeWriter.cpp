@@ -59,17 +59,17 @@ Type arithmeticType(Type element) {
   return IntegerType::get(type.getContext(), width);
 }
 
-const OpEntry *findWriter(StringRef op) {
+const OpWriter *findWriter(StringRef op) {
   static const auto writers = [] {
-    llvm::StringMap<OpEntry> all;
+    llvm::StringMap<OpWriter> all;
     for (const graph::OpFacts &facts : graph::allFacts())
       if (!facts.onnxName.empty())
         all[("graph." + facts.name).str()] = {facts.name, same, facts.onnxName};
-    for (ArrayRef<OpEntry> family :
+    for (ArrayRef<OpWriter> family :
          {contractionWriters(), elementwiseWriters(), movementWriters(),
           normalizationWriters(), poolingWriters(), quantizationWriters(),
           reductionWriters()})
-      for (const OpEntry &entry : family) {
+      for (const OpWriter &entry : family) {
         StringRef ofOp = all.lookup(entry.name).onnx;
         all[entry.name] = {entry.name, entry.write,
                            entry.onnx.empty() ? ofOp : entry.onnx};

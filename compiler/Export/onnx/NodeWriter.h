@@ -156,7 +156,7 @@ private:
 
 using WriteFunction = Tensor (*)(NodeWriter &);
 
-struct OpEntry {
+struct OpWriter {
   llvm::StringRef name;
   WriteFunction write;
   /// For writers of several ops; "" for the name that the op itself says.
@@ -172,24 +172,24 @@ template <auto write, typename OpTy> Tensor callWriter(NodeWriter &w) {
   return write(w, llvm::cast<OpTy>(w.op));
 }
 template <typename OpTy, Tensor (*write)(NodeWriter &, OpTy)>
-OpEntry entry(llvm::StringRef onnx = "") {
+OpWriter entry(llvm::StringRef onnx = "") {
   return {OpTy::getOperationName(), callWriter<write, OpTy>, onnx};
 }
 
-llvm::ArrayRef<OpEntry> contractionWriters();
-llvm::ArrayRef<OpEntry> elementwiseWriters();
-llvm::ArrayRef<OpEntry> movementWriters();
-llvm::ArrayRef<OpEntry> normalizationWriters();
-llvm::ArrayRef<OpEntry> poolingWriters();
-llvm::ArrayRef<OpEntry> quantizationWriters();
-llvm::ArrayRef<OpEntry> reductionWriters();
+llvm::ArrayRef<OpWriter> contractionWriters();
+llvm::ArrayRef<OpWriter> elementwiseWriters();
+llvm::ArrayRef<OpWriter> movementWriters();
+llvm::ArrayRef<OpWriter> normalizationWriters();
+llvm::ArrayRef<OpWriter> poolingWriters();
+llvm::ArrayRef<OpWriter> quantizationWriters();
+llvm::ArrayRef<OpWriter> reductionWriters();
 
 /// The addition of a constant for each channel that a Conv or a Gemm does, too:
 /// what alone reads the result of `op`. Null if there is none.
 graph::AddOp biasOf(mlir::Operation *op);
 
 /// How to write an op; null if ONNX has nothing for it.
-const OpEntry *findWriter(llvm::StringRef op);
+const OpWriter *findWriter(llvm::StringRef op);
 
 /// A type for sums and products that engines have on few types of integers: one
 /// whose lowest bits are the result's.

@@ -159,8 +159,8 @@ graph::AddOp biasOf(Operation *op) {
              : graph::AddOp();
 }
 
-ArrayRef<OpEntry> contractionWriters() {
-  static const OpEntry entries[] = {
+ArrayRef<OpWriter> contractionWriters() {
+  static const OpWriter entries[] = {
       entry<graph::ConvOp, conv>(),
       entry<graph::ConvTransposeOp, convTranspose>(),
       entry<graph::MatmulOp, matmul>(),

@@ -217,8 +217,8 @@ Tensor compare(NodeWriter &w, graph::CompareOp op) {
 
 } // namespace
 
-ArrayRef<OpEntry> elementwiseWriters() {
-  static const OpEntry entries[] = {
+ArrayRef<OpWriter> elementwiseWriters() {
+  static const OpWriter entries[] = {
       {"graph.abs", abs},
       {"graph.add", arithmetic},
       {"graph.and", logic},

@@ -155,8 +155,8 @@ Tensor iota(NodeWriter &w, graph::IotaOp op) {
 
 } // namespace
 
-ArrayRef<OpEntry> movementWriters() {
-  static const OpEntry entries[] = {
+ArrayRef<OpWriter> movementWriters() {
+  static const OpWriter entries[] = {
       {"graph.broadcast", broadcast},
       {"graph.reshape", reshape},
       {"graph.stop_gradient", stopGradient},

@@ -162,8 +162,8 @@ Tensor attention(NodeWriter &w, graph::AttentionOp op) {
 
 } // namespace
 
-ArrayRef<OpEntry> normalizationWriters() {
-  static const OpEntry entries[] = {
+ArrayRef<OpWriter> normalizationWriters() {
+  static const OpWriter entries[] = {
       entry<graph::AttentionOp, attention>(),
       entry<graph::BatchNormOp, batchNorm>(),
       entry<graph::LayerNormOp, layerNorm>(),

@@ -145,8 +145,8 @@ Tensor avgPool(NodeWriter &w, graph::AvgPoolOp op) {
 
 } // namespace
 
-ArrayRef<OpEntry> poolingWriters() {
-  static const OpEntry entries[] = {
+ArrayRef<OpWriter> poolingWriters() {
+  static const OpWriter entries[] = {
       entry<graph::AvgPoolOp, avgPool>(),
       entry<graph::MaxPoolOp, maxPool>(),
   };

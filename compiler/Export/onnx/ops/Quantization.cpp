@@ -135,8 +135,8 @@ Tensor unpackInt4(NodeWriter &w, graph::UnpackInt4Op op) {
 
 } // namespace
 
-ArrayRef<OpEntry> quantizationWriters() {
-  static const OpEntry entries[] = {
+ArrayRef<OpWriter> quantizationWriters() {
+  static const OpWriter entries[] = {
       entry<graph::DequantizeOp, dequantize>(),
       entry<graph::QuantizeOp, quantize>(),
       entry<graph::UnpackInt4Op, unpackInt4>(),

@@ -98,8 +98,8 @@ Tensor cumsum(NodeWriter &w, graph::CumsumOp op) {
 
 } // namespace
 
-ArrayRef<OpEntry> reductionWriters() {
-  static const OpEntry entries[] = {
+ArrayRef<OpWriter> reductionWriters() {
+  static const OpWriter entries[] = {
       entry<graph::ArgmaxOp, arg<graph::ArgmaxOp>>("ArgMax"),
       entry<graph::ArgminOp, arg<graph::ArgminOp>>("ArgMin"),
       entry<graph::CumsumOp, cumsum>(),
