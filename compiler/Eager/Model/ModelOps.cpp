@@ -274,9 +274,10 @@ Action ModelOps::action(const Op &op) {
 static std::optional<ElementwiseOp> elementwiseOp(mlir::Operation *op) {
   static const llvm::StringMap<ElementwiseOp> named = [] {
     llvm::StringMap<ElementwiseOp> map;
-    for (auto i = ElementwiseOp::Neg; i <= ElementwiseOp::MulAdd;
-         i = static_cast<ElementwiseOp>(static_cast<int>(i) + 1))
-      map[nameOf(i)] = i;
+    for (int i = 0; i <= static_cast<int>(ElementwiseOp::MulAdd); ++i) {
+      auto op = static_cast<ElementwiseOp>(i);
+      map[nameOf(op)] = op;
+    }
     return map;
   }();
   StringRef name = op->getName().stripDialect();

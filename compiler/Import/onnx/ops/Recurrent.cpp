@@ -99,7 +99,7 @@ Value applyActivation(NodeBuilder &b, const Activation &a, Value x) {
   if (a.name == "Softplus")
     return b.create<graph::SoftplusOp>({x});
   if (a.name == "Softsign")
-    return b.div(x, b.add(one, b.create<graph::AbsOp>({x})));
+    return b.create<graph::SoftsignOp>({x});
   if (a.name == "Affine")
     return b.add(b.mul(alpha, x), beta);
   if (a.name == "ScaledTanh")
