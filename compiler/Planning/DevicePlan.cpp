@@ -132,8 +132,8 @@ void Planner::findLaunches() {
     uint32_t s = executions[i].step;
     const DeviceStep &step = steps.all[s];
     if (step.opcode >= TINH_OP_BRANCH)
-      block =
-          std::max(s + 1, step.opcode == TINH_OP_NEXT ? block : step.target);
+      block = std::max(
+          {block, s + 1, step.opcode == TINH_OP_NEXT ? 0 : step.target});
     if (steps.conditional[s] && isOnCpu(i))
       conditional = s + 1;
     conditionalBefore[i + 1] = conditional;

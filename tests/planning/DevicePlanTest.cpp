@@ -303,6 +303,21 @@ TEST_F(DevicePlanTest, LoopsOfTheCpuWaitBeforeTheyBegin) {
   EXPECT_THAT(gates(plan()), ElementsAre(begin));
 }
 
+TEST_F(DevicePlanTest, LaunchesBehindABranchThatEndsBehindALoop) {
+  branch(6);
+  uint32_t begin = loop(3);
+  cpu(-1, 0, 1);
+  end(begin);
+  gpu(-1, 0, 1); // In the branch, by itself.
+  gpu(-1, 1, 2);
+  gpu(-1, 4, 5);
+  gpu(-1, 6, 7);
+  DevicePlan made = plan();
+  ASSERT_EQ(made.segments.size(), 1u);
+  EXPECT_THAT(stepsOf(made, 0), ElementsAre(6, 7));
+  EXPECT_EQ(made.segments[0].launch, 6u);
+}
+
 TEST_F(DevicePlanTest, WhatHasNoBytesIsNoNode) {
   gpu(-1, 0, 1);
   gpu(-1, 1, 2);
