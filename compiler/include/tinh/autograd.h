@@ -47,7 +47,7 @@ namespace tinh {
 Tensor requires_grad_(const Tensor &x, bool required = true,
                       At at = At::current());
 /// Whether gradients of x, or through it, are recorded.
-bool requires_grad(const Tensor &x, At at = At::current());
+[[nodiscard]] bool requires_grad(const Tensor &x, At at = At::current());
 /// Whether x is no result of a recorded operation.
 bool is_leaf(const Tensor &x, At at = At::current());
 

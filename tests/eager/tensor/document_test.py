@@ -12,7 +12,8 @@ import sys
 
 HEADERS = ("tensor.h", "operations.h", "random.h", "autograd.h", "tensor_types.h")
 DECLARATION = re.compile(
-    r"^(?:  )?(?!\s|return\b|using\b|friend\b|constexpr\b|explicit\b)[\w:<>&, *]*?"
+    r"^(?:  )?(?:\[\[nodiscard\]\] )?"
+    r"(?!\s|return\b|using\b|friend\b|constexpr\b|explicit\b)[\w:<>&, *]*?"
     r"\b(?:void|bool|int64_t|uint64_t|T|DType|Shape|IntArray|Device|Tensor &?|"
     r"std::\w+(?:<\w+>)?|ValuesAndIndices|DLManagedTensor \*)\s?"
     r"\b([a-z]\w*)\((?!\))",
