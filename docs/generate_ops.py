@@ -8,8 +8,8 @@
 
 For each folder X of dialects/ that has an XOps.td, llvm-tblgen says what it
 defines. The ops of ONNX are read from the tables of their importers, and those that are
-one of the graph dialect from its definitions. With --check nothing is written, and the exit status is 1 if a document is not what
-would have been.
+one of the graph dialect from its definitions. With --check nothing is written, and the
+exit status is 1 if a document is not what would have been.
 """
 
 import json

@@ -36,8 +36,33 @@ MACROS = (
 ).split()
 
 
+# Families of ops, with what all of their ops say.
+FAMILIES = (
+    ("Graph_UnaryOp", "UNARY", "UNARY_OP"),
+    ("Graph_FloatTestOp", "UNARY", "UNARY_TEST"),
+    ("Graph_BinaryOp", "BINARY", "BINARY_OP"),
+)
+FIELDS = ("onnxName", "scalarFunction", "eagerDType")
+
+
 def line_of(record):
     return int(record["!locs"][0].rsplit(":", 1)[1])
+
+
+def check(records):
+    """Ends the build where what an op says would get lost."""
+    families = {key for name, _, _ in FAMILIES for key in records["!instanceof"][name]}
+    for key in records["!instanceof"]["Graph_Op"]:
+        op = records[key]
+        said = [field for field in FIELDS if op.get(field)]
+        where = f"ElementwiseOps.td:{line_of(op)}: {op['opName']}"
+        if key not in families and said:
+            sys.exit(
+                f"{where} says {', '.join(said)}: those of"
+                f" {', '.join(name for name, _, _ in FAMILIES)} may"
+            )
+        if key in families and not op.get("precisionClass"):
+            sys.exit(f"{where} has no precisionClass: give it Graph_ElementwiseFacts")
 
 
 def lines_of(op, arity):
@@ -56,11 +81,7 @@ def all_lines(records):
         keys = records["!instanceof"][name]
         return sorted((records[key] for key in keys), key=line_of)
 
-    for family, arity, macro in (
-        ("Graph_UnaryOp", "UNARY", "UNARY_OP"),
-        ("Graph_FloatTestOp", "UNARY", "UNARY_TEST"),
-        ("Graph_BinaryOp", "BINARY", "BINARY_OP"),
-    ):
+    for family, arity, macro in FAMILIES:
         for op in instances(family):
             name = op["!name"].removeprefix("Graph_").removesuffix("Op")
             precision = () if macro == "UNARY_TEST" else (op["precisionClass"],)
@@ -74,6 +95,7 @@ def all_lines(records):
 def main():
     records = json.loads(pathlib.Path(sys.argv[1]).read_text())
     output = pathlib.Path(sys.argv[2])
+    check(records)
     text = HEADER
     for macro in MACROS:
         text += f"#ifndef {macro}\n#define {macro}(...)\n#endif\n"

@@ -15,8 +15,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 INCLUDE_LINE = re.compile(INCLUDE.pattern, re.MULTILINE)
 LLVM = re.compile(r"^(llvm|llvm-c|mlir|mlir-c|lld|clang)/")
 COMPILER = re.compile(r"^compiler/|^tinh/compiler")
-# But for a list of names, which needs nothing.
-DIALECTS = re.compile(r"^dialects/(?!graph/ElementwiseOps\.inc$)")
+DIALECTS = re.compile(r"^dialects/")
+# But for a list of names, which needs nothing and is not installed.
+DIALECTS_BUT_NAMES = re.compile(r"^dialects/(?!graph/ElementwiseOps\.inc$)")
 RUNTIME_SOURCES = re.compile(r"^runtime/src/")
 PUBLIC = "compiler/include/"
 # Headers of the runtime that need nothing else of it: the compiler may have them.
@@ -290,12 +291,12 @@ RULES = [
     ),
     (
         r"^compiler/Eager/(Tensor|Engine)/",
-        re.compile(LLVM.pattern + "|" + DIALECTS.pattern),
+        re.compile(LLVM.pattern + "|" + DIALECTS_BUT_NAMES.pattern),
         "tensors and the engine work without IR",
     ),
     (
         r"^compiler/Nn/",
-        re.compile(LLVM.pattern + "|" + DIALECTS.pattern),
+        re.compile(LLVM.pattern + "|" + DIALECTS_BUT_NAMES.pattern),
         "layers, losses and optimizers are functions of tensors",
     ),
     (
@@ -316,9 +317,9 @@ RULES = [
     (
         r"^python/",
         re.compile(
-            LLVM.pattern + "|^compiler/|" + DIALECTS.pattern + "|^runtime/"
+            LLVM.pattern + "|^compiler/|" + DIALECTS_BUT_NAMES.pattern + "|^runtime/"
         ),
-        "Python is a door to the public headers and the tools",
+        "Python binds the public headers and the tools",
     ),
     *rules_of_order(RUNTIME_ORDER),
     *rules_of_order(CUDA_ORDER),
