@@ -73,7 +73,7 @@ PLANNING_EMITTERS = {}
 COUNTED = (
     r"^compiler/Codegen/",
     r"^compiler/Eager/Kernels/",
-    r"^compiler/Eager/EagerBackend",
+    r"^compiler/Eager/Cpu",
 )
 
 

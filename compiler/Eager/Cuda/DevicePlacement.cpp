@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Cuda/DevicePlacement.h"
 
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/Operands.h"
 #include "compiler/Eager/Cuda/GpuPrimitives.h"
 #include "compiler/Eager/Cuda/GpuRun.h"
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
-#include "compiler/Eager/EagerBackend/Operands.h"
 #include "compiler/Eager/Primitives/Dispatch.h"
 #include "compiler/Eager/Tensor/Device.h"
 

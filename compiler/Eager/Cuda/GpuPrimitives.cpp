@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Cuda/GpuPrimitives.h"
 
+#include "compiler/Eager/Cpu/Operands.h"
 #include "compiler/Eager/Cuda/GpuRun.h"
-#include "compiler/Eager/EagerBackend/Operands.h"
 #include "compiler/Eager/Function/TraceBackend.h"
 #include "compiler/Eager/Function/TracedViews.h"
 #include "compiler/Eager/Primitives/Signature.h"

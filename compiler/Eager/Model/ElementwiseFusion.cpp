@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Model/ElementwiseFusion.h"
 
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
 #include "compiler/Eager/Kernels/Sources.h"
 #include "dialects/cpu/Cpu.h"
 #include "dialects/graph/Graph.h"

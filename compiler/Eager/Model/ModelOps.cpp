@@ -8,7 +8,7 @@
 #include "compiler/Eager/Model/ModelOps.h"
 
 #include "compiler/Eager/CheckNumerics.h"
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
 #include "compiler/Eager/ElementwiseNames.h"

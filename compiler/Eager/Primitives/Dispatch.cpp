@@ -10,8 +10,8 @@
 #include "compiler/Eager/Autograd/GradMode.h"
 #include "compiler/Eager/Autograd/OpNode.h"
 #include "compiler/Eager/CheckNumerics.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
 #include "compiler/Eager/Cuda/DevicePlacement.h"
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
 
 #include <atomic>
 #include <utility>

@@ -16,7 +16,7 @@
 //     (Autograd/OpNode.h, performAndRecord).
 //  3. It goes to the device of its operands, once the program uses a GPU
 //     (Cuda/DevicePlacement.h, performByDevice).
-//  4. On the CPU its kernels are queued (EagerBackend/CpuPrimitives.h,
+//  4. On the CPU its kernels are queued (Cpu/CpuPrimitives.h,
 //     queueOnCpu); on a GPU, a graph of it (Cuda/GpuPrimitives.h, queueOnGpu).
 //  5. With EngineOptions::check_numerics, a check of what the CPU computed is
 //     queued behind (CheckNumerics.h, checkNumerics).

@@ -10,7 +10,7 @@
 // its outputs. The front end (Tensor/) makes one once it has checked operands
 // and found the shapes and dtypes of the results; what performs it is decided
 // in Dispatch.cpp. What can perform all of them has a table with a function for
-// each kind: the CPU's kernels (EagerBackend/CpuPrimitives.cpp), the ops of a
+// each kind: the CPU's kernels (Cpu/CpuPrimitives.cpp), the ops of a
 // graph that is being traced (Function/TraceBackend.cpp), the tests' naive
 // twin.
 //

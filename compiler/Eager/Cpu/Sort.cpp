@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
-#include "compiler/Eager/EagerBackend/Iteration.h"
-#include "compiler/Eager/EagerBackend/Operands.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/Iteration.h"
+#include "compiler/Eager/Cpu/Operands.h"
 
 #include <cmath>
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
-#include "compiler/Eager/EagerBackend/RowsOperation.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/RowsOperation.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-//===- PlanDevice.cpp - Plans how functions' steps go to a GPU --*- C++ -*-===//
+//===- StepAccesses.cpp - Which bytes steps access --------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -10,8 +10,8 @@
 // The axis is the columns of rows; all other dimensions count rows.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
-#include "compiler/Eager/EagerBackend/RowsOperation.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/RowsOperation.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
 #include <optional>

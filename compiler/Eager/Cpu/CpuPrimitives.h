@@ -11,8 +11,8 @@
 // How work is cut into chunks depends on sizes alone.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_EAGER_EAGERBACKEND_CPUPRIMITIVES_H
-#define TINH_EAGER_EAGERBACKEND_CPUPRIMITIVES_H
+#ifndef TINH_EAGER_CPU_CPUPRIMITIVES_H
+#define TINH_EAGER_CPU_CPUPRIMITIVES_H
 
 #include "compiler/Eager/Primitives/Primitive.h"
 
@@ -58,4 +58,4 @@ void queueElementwise(Kernel &kernel, std::span<const Input> inputs,
 
 } // namespace tinh::eager
 
-#endif // TINH_EAGER_EAGERBACKEND_CPUPRIMITIVES_H
+#endif // TINH_EAGER_CPU_CPUPRIMITIVES_H

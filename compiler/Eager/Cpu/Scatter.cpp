@@ -10,8 +10,8 @@
 // has all indices for some of the elements that cannot be the same.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/EagerBackend/Blocks.h"
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/Blocks.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
 
 using namespace tinh;
 using namespace tinh::eager;

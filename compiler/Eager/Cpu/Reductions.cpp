@@ -13,9 +13,9 @@
 // If little is kept, the input is reduced in pieces first, and then these.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
-#include "compiler/Eager/EagerBackend/Iteration.h"
-#include "compiler/Eager/EagerBackend/RowsOperation.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/Iteration.h"
+#include "compiler/Eager/Cpu/RowsOperation.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
 using namespace tinh;

@@ -9,8 +9,8 @@
 // From operands of any strides to kernels of rows.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
-#include "compiler/Eager/EagerBackend/RowsOperation.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/RowsOperation.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
 using namespace tinh;

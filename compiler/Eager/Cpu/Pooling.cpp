@@ -10,8 +10,8 @@
 // the row's windows have there are added to as many accumulators.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
-#include "compiler/Eager/EagerBackend/Operands.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/Operands.h"
 
 using namespace tinh;
 using namespace tinh::eager;

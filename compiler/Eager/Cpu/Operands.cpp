@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/Eager/EagerBackend/Operands.h"
+#include "compiler/Eager/Cpu/Operands.h"
 
 #include "compiler/Eager/Primitives/Primitive.h"
 #include "compiler/Eager/Tensor/Support.h"

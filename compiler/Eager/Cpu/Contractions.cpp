@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
-#include "compiler/Eager/EagerBackend/Operands.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/Operands.h"
 #include "compiler/Eager/Kernels/ConvWeightGradient.h"
 #include "compiler/Eager/Kernels/Matmul.h"
 

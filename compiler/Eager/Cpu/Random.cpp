@@ -12,9 +12,9 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Random.h"
 
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
-#include "compiler/Eager/EagerBackend/Iteration.h"
-#include "compiler/Eager/EagerBackend/Operands.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/Iteration.h"
+#include "compiler/Eager/Cpu/Operands.h"
 
 using namespace tinh;
 using namespace tinh::eager;

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
 
 #include <iterator>
 

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#ifndef TINH_EAGER_EAGERBACKEND_BLOCKS_H
-#define TINH_EAGER_EAGERBACKEND_BLOCKS_H
+#ifndef TINH_EAGER_CPU_BLOCKS_H
+#define TINH_EAGER_CPU_BLOCKS_H
 
-#include "compiler/Eager/EagerBackend/Iteration.h"
-#include "compiler/Eager/EagerBackend/Operands.h"
+#include "compiler/Eager/Cpu/Iteration.h"
+#include "compiler/Eager/Cpu/Operands.h"
 #include "tinh/runtime.hpp"
 
 #include <string>
@@ -94,4 +94,4 @@ template <typename Body> void forRuns(const Iteration<2> &block, Body body) {
 
 } // namespace tinh::eager
 
-#endif // TINH_EAGER_EAGERBACKEND_BLOCKS_H
+#endif // TINH_EAGER_CPU_BLOCKS_H

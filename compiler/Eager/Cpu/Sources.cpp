@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
-#include "compiler/Eager/EagerBackend/Operands.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/Operands.h"
 
 using namespace tinh;
 using namespace tinh::eager;

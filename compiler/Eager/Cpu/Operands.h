@@ -10,8 +10,8 @@
 // and where in it the elements are.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_EAGER_EAGERBACKEND_OPERANDS_H
-#define TINH_EAGER_EAGERBACKEND_OPERANDS_H
+#ifndef TINH_EAGER_CPU_OPERANDS_H
+#define TINH_EAGER_CPU_OPERANDS_H
 
 #include "compiler/Eager/Backend.h"
 #include "compiler/Eager/Tensor/Half.h"
@@ -183,4 +183,4 @@ decltype(auto) withElement(tinh_dtype_t dtype, Body body) {
 
 } // namespace tinh::eager
 
-#endif // TINH_EAGER_EAGERBACKEND_OPERANDS_H
+#endif // TINH_EAGER_CPU_OPERANDS_H

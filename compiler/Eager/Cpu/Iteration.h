@@ -10,8 +10,8 @@
 // suits the result's memory and with as few dimensions as their strides allow.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_EAGER_EAGERBACKEND_ITERATION_H
-#define TINH_EAGER_EAGERBACKEND_ITERATION_H
+#ifndef TINH_EAGER_CPU_ITERATION_H
+#define TINH_EAGER_CPU_ITERATION_H
 
 #include "compiler/Eager/Tensor/TensorImpl.h"
 
@@ -144,4 +144,4 @@ private:
 
 } // namespace tinh::eager
 
-#endif // TINH_EAGER_EAGERBACKEND_ITERATION_H
+#endif // TINH_EAGER_CPU_ITERATION_H

@@ -9,11 +9,11 @@
 // Walks the rows of an iteration and calls a kernel of rows for them.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_EAGER_EAGERBACKEND_ROWSOPERATION_H
-#define TINH_EAGER_EAGERBACKEND_ROWSOPERATION_H
+#ifndef TINH_EAGER_CPU_ROWSOPERATION_H
+#define TINH_EAGER_CPU_ROWSOPERATION_H
 
-#include "compiler/Eager/EagerBackend/Iteration.h"
-#include "compiler/Eager/EagerBackend/Operands.h"
+#include "compiler/Eager/Cpu/Iteration.h"
+#include "compiler/Eager/Cpu/Operands.h"
 #include "compiler/Eager/Kernels/Kernel.h"
 
 namespace tinh::eager {
@@ -142,4 +142,4 @@ RowsOperation<2> copyOperation(const TensorImpl &x, const TensorImpl &out);
 
 } // namespace tinh::eager
 
-#endif // TINH_EAGER_EAGERBACKEND_ROWSOPERATION_H
+#endif // TINH_EAGER_CPU_ROWSOPERATION_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/Eager/EagerBackend/Blocks.h"
-#include "compiler/Eager/EagerBackend/CpuPrimitives.h"
+#include "compiler/Eager/Cpu/Blocks.h"
+#include "compiler/Eager/Cpu/CpuPrimitives.h"
 
 using namespace tinh;
 using namespace tinh::eager;
