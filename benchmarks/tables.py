@@ -97,7 +97,7 @@ def introduction(report):
         " is faster. Tinh's eager mode, by its ratio to the compiled model in"
         " graph-compare, in brackets over PyTorch's eager mode. Best other: the"
         " fastest other engine's time over Tinh's, so more than 1 means that"
-        " Tinh is faster. Bound: the model's products and convolutions as"
+        " Tinh is faster. Bound: the model's matmuls and convolutions as"
         " written, at the rate of multiply-adds that the CPU sustains;"
         " Winograd's algorithm needs fewer for convolutions of 3 × 3, and may"
         " take less. Errors as a part of max|y|."

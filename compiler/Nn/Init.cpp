@@ -1,4 +1,4 @@
-//===- Init.cpp - First values of parameters --------------------*- C++ -*-===//
+//===- Init.cpp - Initial values of parameters ------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A primitive goes through these steps, all of which are chosen in
-// Dispatch.cpp; each does its part and hands the primitive to the next:
+// A primitive, which begins in `perform` (Primitive.h), goes through these
+// steps, all of which are chosen in Dispatch.cpp; each does its part and hands
+// the primitive to the next:
 //
 //  1. This thread's backend takes it (Backend::current). While something is
 //     traced, that is a TraceBackend, which adds ops to a graph, and is the

@@ -161,7 +161,8 @@ Tensor sum(Operand x, const Axes &axes = {}, bool keepdims = false);
 Tensor prod(Operand x, const Axes &axes = {}, bool keepdims = false);
 /// Floating-point only.
 Tensor mean(Operand x, const Axes &axes = {}, bool keepdims = false);
-/// The sum of squares is divided by n - correction: 0 is NumPy's choice.
+/// The sum of squared deviations is divided by n - correction: 0 is NumPy's
+/// choice.
 Tensor var(Operand x, const Axes &axes = {}, bool keepdims = false,
            double correction = 1);
 Tensor std(Operand x, const Axes &axes = {}, bool keepdims = false,

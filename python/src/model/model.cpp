@@ -414,7 +414,7 @@ void bind_model(nb::module_ &module) {
       "threads: that compute a run; 0: as many as the process may use.\n"
       "device: \"cpu\", \"cuda\", or None: the GPU if the model has code for "
       "it.\n"
-      "cuda_device: the number of the GPU.\n"
+      "cuda_device: the ordinal of the GPU.\n"
       "max_in_flight: runs that may be queued; 0: the default.\n"
       "pin_threads: bind each thread to a CPU.\n"
       "spin_us: how long a thread spins for work before it sleeps; -1: a\n"

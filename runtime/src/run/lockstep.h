@@ -16,9 +16,8 @@
 //  2. A step of the CPU's goes to all workers, who all return; one of the GPU's
 //     goes there, and what is to be looked at is waited for. Worker 0 alone
 //     takes the branches.
-//  3. The GPU finishes, and the run ends as its steps have: it completes,
-//  unless
-//     its caller waits for it in place.
+//  3. The GPU finishes, and the run ends as its steps have: it completes, but
+//     not if its caller waits for it in place.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_LOCKSTEP_H

@@ -24,8 +24,8 @@
 //     the thread that waits for the GPU. The last of them ends it:
 //     Queue::complete.
 //  6. The future is done, and waiters wake; the arena and the place in the
-//     queue are free again; and Future::call_continuations calls the program
-//     back.
+//     queue are free again; and Future::call_continuations calls back what
+//     tinh_future_then (api.cpp) has added by Future::then.
 //
 // A run that its caller waits for in place (Queue::run_now) begins with step 3,
 // and ends on the caller's thread.

@@ -20,12 +20,10 @@
 //     Branches and loops, each worker decides for itself, all of them alike.
 //     What a GPU gets, only worker 0's own thread gives it. A thread that waits
 //     may visit another worker's part meanwhile (thread_pool.h).
-//  4. At the end of its part, the worker has come to `end_of` the run, and
-//  calls
-//     Run::part_done.
-//  5. `run` returns when worker 0's part is done, and knows by it where the
-//  next
-//     run begins: `next_base`.
+//  4. At the end of its part, the worker has come to `end_of` the run, and says
+//     so by Run::part_done.
+//  5. `run` returns when worker 0's part is done, and knows by it where the run
+//     after it begins: `next_base`.
 //
 // Nothing here allocates, locks or looks up a name between two instructions.
 //

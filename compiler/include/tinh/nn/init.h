@@ -1,4 +1,4 @@
-//===- tinh/nn/init.h - First values of parameters --------------*- C++ -*-===//
+//===- tinh/nn/init.h - Initial values of parameters ------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
