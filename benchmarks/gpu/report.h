@@ -15,8 +15,8 @@ namespace tinh::benchmarks {
 
 using Json = nlohmann::ordered_json;
 
-/// The largest error of the tensors in the files of two folders: the norm of the
-/// difference from what is expected, as a part of the norm of that. Throws
+/// The largest error of the tensors in the files of two folders: the norm of
+/// the difference from what is expected, as a part of the norm of that. Throws
 /// tools::UserError if the files are not the same, or the expected values
 /// cannot tell right from wrong.
 Json compare_folders(const std::string &got, const std::string &expected);

@@ -131,8 +131,8 @@ TEST_F(ImportOnnxProblems, CyclesLeaveTheRest) {
 }
 
 TEST_F(ImportOnnxProblems, AllCycles) {
-  // Of b and a, and b depends on the next; of d and c, which are in two; and of e
-  // alone.
+  // Of b and a, and b depends on the next; of d and c, which are in two; and of
+  // e alone.
   EXPECT_EQ(importOnnx(model(kX23 + kY + R"(
     node { name: "last" op_type: "Sum" input: "b" input: "d" input: "e"
            output: "y" }
