@@ -18,6 +18,7 @@ from ._tinh.optim import (
     Scheduler as Scheduler,
     adagrad as adagrad,
     adam as adam,
+    adamax as adamax,
     adamw as adamw,
     clip_grad_norm_ as clip_grad_norm_,
     clip_grad_value_ as clip_grad_value_,

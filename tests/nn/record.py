@@ -428,6 +428,8 @@ def optimizers():
     yield r("rmsprop", optim.RMSprop, lr=0.02, centered=True, weight_decay=0.1)
     yield r("lion", Lion)
     yield r("lion", Lion, lr=0.01, beta1=0.8, beta2=0.9, weight_decay=0.1)
+    yield r("adamax", optim.Adamax)
+    yield r("adamax", optim.Adamax, lr=0.02, beta2=0.9, weight_decay=0.1, eps=1e-3)
 
 
 def clipping():

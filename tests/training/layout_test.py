@@ -26,6 +26,7 @@ OPTIMIZERS = [
     "sgd,lr=0.05,momentum=0.9,nesterov=true",
     "adam,lr=0.01",
     "adamw,lr=0.01",
+    "adamax,lr=0.01",
     "adagrad,lr=0.05",
     "rmsprop,lr=0.01",
     "lion,lr=0.001",

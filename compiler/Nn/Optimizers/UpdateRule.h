@@ -30,6 +30,7 @@ void moveAverage(const Tensor &average, const Tensor &value, double factor);
 Rule makeSgd(nn::OptionReader &options, At at);
 Rule makeAdam(nn::OptionReader &options, At at);
 Rule makeAdamW(nn::OptionReader &options, At at);
+Rule makeAdamax(nn::OptionReader &options, At at);
 Rule makeAdagrad(nn::OptionReader &options, At at);
 Rule makeRmsprop(nn::OptionReader &options, At at);
 Rule makeLion(nn::OptionReader &options, At at);

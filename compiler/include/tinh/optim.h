@@ -100,6 +100,16 @@ struct AdamWOptions {
 /// Adam whose weight decay is apart from the gradient.
 Rule adamw(const AdamWOptions &options = {}, At at = At::current());
 
+struct AdamaxOptions {
+  double lr = 2e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;
+};
+/// Adam by the largest of the gradients, which fades, in the place of their
+/// mean square: arXiv:1412.6980, section 7.1.
+Rule adamax(const AdamaxOptions &options = {}, At at = At::current());
+
 struct AdagradOptions {
   double lr = 1e-2;
   double lr_decay = 0;
@@ -127,8 +137,8 @@ struct LionOptions {
 /// arXiv:2302.06675
 Rule lion(const LionOptions &options = {}, At at = At::current());
 
-/// "sgd", "adam", "adamw", "adagrad", "rmsprop" or "lion", with options by the
-/// names of the fields above: make("adam", {{"lr", 0.001}}).
+/// "sgd", "adam", "adamw", "adamax", "adagrad", "rmsprop" or "lion", with
+/// options by the names of the fields above: make("adam", {{"lr", 0.001}}).
 Rule make(std::string_view name, const Options &options = {},
           At at = At::current());
 /// The names of all.
