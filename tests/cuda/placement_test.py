@@ -61,6 +61,40 @@ func.func @main(%x: tensor<40xf32> {graph.name = "x"}, %y: tensor<40xf32> {graph
 }
 """
 
+# Branches in branches: conditions of the GPU's and one of the caller's memory, with what
+# the GPU computes in between, and what the CPU's threads share at the end.
+NESTED = """
+func.func @main(%x: tensor<40xf32> {graph.name = "x"}, %flag: tensor<i1> {graph.name = "flag"})
+    -> (tensor<40xf32> {graph.name = "y"}) {
+  %half = graph.constant dense<0.5> : tensor<f32>
+  %w = graph.constant dense<0.1> : tensor<40x40xf32>
+  %least = graph.reduce min %x axes [0] : tensor<40xf32> -> tensor<f32>
+  %c = graph.compare less %least, %half : tensor<f32>, tensor<f32> -> tensor<i1>
+  %y = graph.if %c : (tensor<40xf32>) {
+    %square = graph.mul %x, %x : tensor<40xf32>, tensor<40xf32> -> tensor<40xf32>
+    %0 = graph.if %flag : (tensor<40xf32>) {
+      %most = graph.reduce max %x axes [0] : tensor<40xf32> -> tensor<f32>
+      %d = graph.compare greater %most, %half : tensor<f32>, tensor<f32> -> tensor<i1>
+      %1 = graph.if %d : (tensor<40xf32>) {
+        graph.yield %square : tensor<40xf32>
+      } else {
+        %row = graph.reshape %square : tensor<40xf32> to tensor<1x40xf32>
+        %2 = graph.matmul %row, %w : tensor<1x40xf32>, tensor<40x40xf32> -> tensor<1x40xf32>
+        %3 = graph.reshape %2 : tensor<1x40xf32> to tensor<40xf32>
+        graph.yield %3 : tensor<40xf32>
+      }
+      graph.yield %1 : tensor<40xf32>
+    } else {
+      graph.yield %square : tensor<40xf32>
+    }
+    graph.yield %0 : tensor<40xf32>
+  } else {
+    graph.yield %x : tensor<40xf32>
+  }
+  return %y : tensor<40xf32>
+}
+"""
+
 
 class PlacementTest(cuda_test.CudaTest):
     def artifact(self, name, text, *options):
@@ -74,9 +108,10 @@ class PlacementTest(cuda_test.CudaTest):
         """Outputs on the CPU, and for each list of places on both devices."""
         arguments = []
         for name, value in inputs.items():
-            np.save(self.folder / f"{name}.npy", value.astype(np.float32))
+            kept = value.dtype if value.dtype == bool else np.float32
+            np.save(self.folder / f"{name}.npy", value.astype(kept))
             arguments += ["--input", f"{name}={self.folder / name}.npy"]
-        arguments += ["--runs", "3"]
+        arguments += ["--runs", "3", "--threads", "2"]
         expected, _ = self.outputs_of(self.artifact("cpu", text), *arguments)
         for options in ((), *places):
             artifact = self.artifact(
@@ -110,6 +145,12 @@ class PlacementTest(cuda_test.CudaTest):
         for limit in (0.0, 50.0):
             inputs["limit"] = np.array(limit)
             self.check(WHILE, inputs, ["reduce=cpu"], ["mul=cpu"], ["compare=cpu"])
+
+    def test_nested_branches(self):
+        x = np.random.default_rng(3).random(40)
+        for scale, flag in ((1, True), (1, False), (0.4, True)):
+            inputs = {"x": x * scale, "flag": np.array(flag)}
+            self.check(NESTED, inputs, ["matmul*=cpu"])
 
     def test_kernels_run_where_they_are_placed(self):
         model = cuda_models.two_layer()

@@ -188,11 +188,11 @@ private:
     return worker == 0 && schedule.waits(position) ? position - 1 : position;
   }
 
-  /// What lies in a segment has been launched before.
+  /// What lies in a segment has been launched before. The GPU has got the step
+  /// then: that it is done with it, is what wait_for_device is for.
   void add_for_device(uint32_t s) {
     if (worker == 0 && schedule.is_loose(s)) {
       add(s).opcode = kDeviceStep;
-      list.back().signal = 0;
     } else if (awaited[s] && num_workers > 1 && s >= alone_until) {
       tell(s, s + 1);
     }
