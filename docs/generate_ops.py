@@ -286,16 +286,27 @@ def document(tblgen, include, root):
                 yield from family.details(prefix)
 
 
+def importer_entries(source, first_sets):
+    """The ops in a table of importers, each with the operator set that it is imported
+    from: the entry's own, or the first that has it."""
+    _, _, table = source.partition("\nOpFamily ")
+    entry = r'\{"([\w.]+)",[^{}]+(?:\{(\d+), \d+, -?\d+\})?'
+    for name, since in re.findall(entry, table):
+        yield name, since or first_sets[name]
+
+
 def onnx_document(tblgen, include, root):
     yield ONNX_HEADER
+    onnx = root / "compiler/Import/onnx"
+    schemas = (onnx / "Schemas.inc").read_text()
+    first_sets = dict(re.findall(r'^OP\("(\w+)", (\d+)', schemas, re.MULTILINE))
     records = Records(tblgen, include, root, main_file(root / "dialects/graph"))
     own = [(op["onnxName"], "1") for op in records.instances("Graph_Op")]
     yield "| family | ops |\n|---|---|"
-    folders = [root / "compiler/Import/onnx" / name for name in ("ops", "strings")]
+    folders = [onnx / name for name in ("ops", "strings")]
     for path in sorted(path for folder in folders for path in folder.rglob("*.cpp")):
-        entry = r'\{"([\w.]+)",\s+(\d+),\s+\d+,\s+-?\d+,\s'
         text = path.read_text()
-        entries = re.findall(entry, text)
+        entries = list(importer_entries(text, first_sets))
         if "#define UNARY_ONNX" in text:
             entries = sorted(entries + [named for named in own if named[0]])
         ops = ", ".join(f"{name} ({since})" for name, since in entries)

@@ -18,11 +18,6 @@
 #include <map>
 
 using namespace llvm;
-using ::onnx::AttributeProto;
-using ::onnx::FunctionProto;
-using ::onnx::GraphProto;
-using ::onnx::ModelProto;
-using ::onnx::NodeProto;
 
 namespace tinh::onnx {
 

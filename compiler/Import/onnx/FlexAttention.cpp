@@ -36,7 +36,7 @@ static Value modify(NodeBuilder &b, StringRef name, Value x,
                     SubgraphBuilder buildSubgraph) {
   if (!x || !b.hasAttribute(name))
     return x;
-  const ::onnx::GraphProto *graph = getSubgraph(b, name, 1);
+  const GraphProto *graph = getSubgraph(b, name, 1);
   Results results;
   if (!graph || !buildTensors(b, *graph, x, results, buildSubgraph))
     return {};

@@ -20,9 +20,6 @@
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
-using ::onnx::AttributeProto;
-using ::onnx::GraphProto;
-using ::onnx::NodeProto;
 
 namespace tinh::onnx {
 

@@ -16,23 +16,19 @@
 #include "mlir/IR/Location.h"
 
 using namespace mlir;
-using ::onnx::AttributeProto;
-using ::onnx::GraphProto;
-using ::onnx::ModelProto;
 
 namespace tinh::onnx {
 
 /// The operator sets of ONNX that are understood.
 constexpr int64_t kOldestOpset = 1, kNewestOpset = 28;
 
-GraphImporter::GraphImporter(const ::onnx::ModelProto &model,
-                             const GraphProto &proto, const Opsets &opsets,
-                             const ModelFile &file, GraphBuilder &builder,
-                             GraphImporter *parent)
+GraphImporter::GraphImporter(const ModelProto &model, const GraphProto &proto,
+                             const Opsets &opsets, const ModelFile &file,
+                             GraphBuilder &builder, GraphImporter *parent)
     : model(model), proto(proto), opsets(opsets), file(file), builder(builder),
       parent(parent), block(builder.raw().getInsertionBlock()) {
   for (const auto &tensor : proto.initializer())
-    if (tensor.data_type() != ::onnx::TensorProto::STRING)
+    if (tensor.data_type() != TensorProto::STRING)
       initializers[tensor.name()] = &tensor;
   for (const auto &input : proto.input())
     declaredTypes[input.name()] = input.type().tensor_type().elem_type();
@@ -73,7 +69,7 @@ int GraphImporter::declaredType(StringRef name) const {
     return it->second->data_type();
   if (auto it = declaredTypes.find(name); it != declaredTypes.end())
     return it->second;
-  return parent ? parent->declaredType(name) : ::onnx::TensorProto::UNDEFINED;
+  return parent ? parent->declaredType(name) : TensorProto::UNDEFINED;
 }
 
 /// The TensorProto.DataType of a tensor, which is not built for that;
@@ -82,11 +78,10 @@ int GraphImporter::knownType(StringRef name) const {
   if (auto it = values.find(name); it != values.end())
     return findElementType(NodeBuilder::element(it->second));
   if (auto it = others.find(name); it != others.end())
-    return it->second.tensor ? ::onnx::TensorProto::STRING
-                             : ::onnx::TensorProto::UNDEFINED;
+    return it->second.tensor ? TensorProto::STRING : TensorProto::UNDEFINED;
   if (auto it = initializers.find(name); it != initializers.end())
     return it->second->data_type();
-  return parent ? parent->knownType(name) : ::onnx::TensorProto::UNDEFINED;
+  return parent ? parent->knownType(name) : TensorProto::UNDEFINED;
 }
 
 /// Whether the value of a tensor can be had, with an error if not; it is not
@@ -169,12 +164,12 @@ std::string describeOpset(int64_t opset) {
          std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset);
 }
 
-std::string describeArity(const OpEntry &entry) {
-  std::string text = std::to_string(entry.minInputs);
-  if (entry.maxInputs < 0)
+std::string describeArity(const Signature &signature) {
+  std::string text = std::to_string(signature.minInputs);
+  if (signature.maxInputs < 0)
     text += " or more";
-  else if (entry.maxInputs != entry.minInputs)
-    text += " to " + std::to_string(entry.maxInputs);
+  else if (signature.maxInputs != signature.minInputs)
+    text += " to " + std::to_string(signature.maxInputs);
   return text + (text == "1" ? " input" : " inputs");
 }
 
@@ -256,7 +251,7 @@ bool GraphImporter::checkSupported(const NodeList &list) {
 static void defineStrings(GraphImporter &importer, const GraphProto &graph,
                           GraphBuilder &builder) {
   for (const auto &tensor : graph.initializer()) {
-    if (tensor.data_type() != ::onnx::TensorProto::STRING)
+    if (tensor.data_type() != TensorProto::STRING)
       continue;
     builder.setLocation(
         NameLoc::get(StringAttr::get(builder.context(), tensor.name())));
@@ -393,7 +388,7 @@ std::optional<OpEntry> GraphImporter::findEntry(const Node &node) const {
 bool GraphImporter::checkTypes(const Node &node) {
   for (const auto &[i, name] : llvm::enumerate(node.proto->input())) {
     int type = name.empty() ? 0 : knownType(name);
-    if (type == ::onnx::TensorProto::UNDEFINED)
+    if (type == TensorProto::UNDEFINED)
       continue;
     std::string reason = checkInputType(node, static_cast<int>(i), type);
     if (!reason.empty())
@@ -462,15 +457,16 @@ bool GraphImporter::defineResults(const NodeBuilder &nodeBuilder,
 bool GraphImporter::checkInputs(const NodeBuilder &builder,
                                 const OpEntry &entry) {
   const Node &node = builder.node;
+  const Signature &signature = entry.signature;
   int inputs = builder.numInputs();
-  if (inputs < entry.minInputs ||
-      (entry.maxInputs >= 0 && inputs > entry.maxInputs))
-    return fail(node, "expected " + describeArity(entry) + ", found " +
+  if (inputs < signature.minInputs ||
+      (signature.maxInputs >= 0 && inputs > signature.maxInputs))
+    return fail(node, "expected " + describeArity(signature) + ", found " +
                           Twine(inputs));
   bool right = true;
   for (int i = 0; i < inputs; ++i) {
     if (!builder.has(i)) {
-      if (i < entry.minInputs)
+      if (i < signature.minInputs)
         right = fail(node, "input " + Twine(i) + " is missing");
       continue;
     }
@@ -481,9 +477,9 @@ bool GraphImporter::checkInputs(const NodeBuilder &builder,
       continue;
     }
     const Operand *other = findOther(name);
-    bool isAny = (i == 0 && entry.takesSequence) ||
-                 (entry.takesStrings && other && other->isString);
-    bool isChecked = i < entry.minInputs || other;
+    bool isAny = (i == 0 && entry.takes == Takes::Sequence) ||
+                 (entry.takes == Takes::Strings && other && other->isString);
+    bool isChecked = i < signature.minInputs || other;
     if (!isAny && (isChecked ? !lookup(name) : !isReadable(name)))
       right = fail(node, std::string(error));
   }

@@ -21,10 +21,9 @@ struct Loop;
 /// tensors of the graph around it.
 class GraphImporter {
 public:
-  GraphImporter(const ::onnx::ModelProto &model,
-                const ::onnx::GraphProto &proto, const Opsets &opsets,
-                const ModelFile &file, GraphBuilder &builder,
-                GraphImporter *parent = nullptr);
+  GraphImporter(const ModelProto &model, const GraphProto &proto,
+                const Opsets &opsets, const ModelFile &file,
+                GraphBuilder &builder, GraphImporter *parent = nullptr);
 
   void define(llvm::StringRef name, Operand value) {
     if (value.tensor && !value.isString)
@@ -75,26 +74,25 @@ private:
   Results buildIf(NodeBuilder &node);
   Results buildBranches(NodeBuilder &node, mlir::Value condition);
   Results buildLoop(NodeBuilder &node);
-  bool buildBody(NodeBuilder &node, const ::onnx::GraphProto &graph,
-                 Loop &loop);
+  bool buildBody(NodeBuilder &node, const GraphProto &graph, Loop &loop);
   /// Builds the nodes of a graph of `node` where ops are created now. False if
   /// that is impossible, which then has been said. A copy has nodes of this
   /// graph itself, whose names stand for what it makes, within it.
-  bool buildSubgraph(NodeBuilder &node, const ::onnx::GraphProto &graph,
+  bool buildSubgraph(NodeBuilder &node, const GraphProto &graph,
                      llvm::ArrayRef<Operand> inputs,
                      llvm::SmallVectorImpl<Operand> &outputs,
                      bool isCopy = false);
   /// The same of nodes of this graph itself, for their gradients.
-  bool buildCopy(NodeBuilder &node, const ::onnx::GraphProto &graph,
+  bool buildCopy(NodeBuilder &node, const GraphProto &graph,
                  llvm::ArrayRef<Operand> inputs,
                  llvm::SmallVectorImpl<Operand> &outputs);
   /// The same of one iteration of a loop that becomes all of them.
-  bool buildIteration(NodeBuilder &node, const ::onnx::GraphProto &graph,
+  bool buildIteration(NodeBuilder &node, const GraphProto &graph,
                       llvm::ArrayRef<Operand> inputs,
                       llvm::SmallVectorImpl<Operand> &outputs);
 
-  const ::onnx::ModelProto &model;
-  const ::onnx::GraphProto &proto;
+  const ModelProto &model;
+  const GraphProto &proto;
   const Opsets &opsets;
   const ModelFile &file;
   GraphBuilder &builder;
@@ -113,7 +111,7 @@ private:
   llvm::StringMap<Operand> others;
   llvm::StringSet<> unknown;
   llvm::StringMap<int> declaredTypes;
-  llvm::StringMap<const ::onnx::TensorProto *> initializers;
+  llvm::StringMap<const TensorProto *> initializers;
 };
 
 } // namespace tinh::onnx

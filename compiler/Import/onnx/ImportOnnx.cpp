@@ -28,8 +28,7 @@ Location fileLocation(MLIRContext &context, StringRef path) {
   return FileLineColLoc::get(StringAttr::get(&context, path), 0, 0);
 }
 
-std::optional<::onnx::ModelProto> parseModel(StringRef bytes,
-                                             std::string &error) {
+std::optional<ModelProto> parseModel(StringRef bytes, std::string &error) {
   if (bytes.empty()) {
     error = "the file is empty";
     return std::nullopt;
@@ -39,7 +38,7 @@ std::optional<::onnx::ModelProto> parseModel(StringRef bytes,
     error = scan.error;
     return std::nullopt;
   }
-  ::onnx::ModelProto model;
+  ModelProto model;
   google::protobuf::LogSilencer silent;
   if (scan.model.size() > INT_MAX || !model.ParseFromString(scan.model)) {
     error = "not a valid ONNX model: its fields do not have the types of "
@@ -72,7 +71,7 @@ std::optional<std::string> repeatedDomain(const Imports &imports) {
 }
 
 /// Notes what the model defines twice.
-void checkRepeated(const ::onnx::ModelProto &model, Problems &problems) {
+void checkRepeated(const ModelProto &model, Problems &problems) {
   if (auto domain = repeatedDomain(model.opset_import()))
     problems.add("the model imports two versions of the operator set " +
                  *domain);
@@ -92,7 +91,7 @@ void checkRepeated(const ::onnx::ModelProto &model, Problems &problems) {
 }
 
 /// Adds the names of the initializers of `graph` and of the graphs within it.
-void addWeights(const ::onnx::GraphProto &graph, llvm::StringSet<> &weights) {
+void addWeights(const GraphProto &graph, llvm::StringSet<> &weights) {
   for (const auto &tensor : graph.initializer())
     weights.insert(tensor.name());
   for (const auto &node : graph.node())
@@ -115,7 +114,7 @@ struct Result {
 /// Fills the function that becomes @main; its type is set at the end.
 class ModelImporter {
 public:
-  ModelImporter(const ::onnx::ModelProto &model, const ModelFile &file,
+  ModelImporter(const ModelProto &model, const ModelFile &file,
                 const ImportOptions &options, MLIRContext &context)
       : model(model), file(file), options(options), context(context) {}
 
@@ -134,7 +133,7 @@ private:
                  std::vector<Result> &results);
   void collectResults(GraphImporter &importer, std::vector<Result> &results);
 
-  const ::onnx::ModelProto &model;
+  const ModelProto &model;
   const ModelFile &file;
   const ImportOptions &options;
   MLIRContext &context;
@@ -163,7 +162,7 @@ void ModelImporter::checkDeclaredType(const ::onnx::TypeProto::Tensor &type,
                                       const Result &result) {
   int declared = type.elem_type();
   Type element = NodeBuilder::element(result.value);
-  bool isDeclaredString = declared == ::onnx::TensorProto::STRING;
+  bool isDeclaredString = declared == TensorProto::STRING;
   if (declared == 0 ||
       (result.isString ? isDeclaredString
                        : valueElementType(declared, &context) == element))

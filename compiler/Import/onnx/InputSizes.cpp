@@ -47,7 +47,7 @@ bool takesSizes(StringRef domain, StringRef name) {
       "StringNormalizer StringSplit TopK Transpose Unsqueeze";
   static const llvm::StringSet<> ops = [] {
     llvm::StringSet<> set = split(kOps);
-    for (ArrayRef<OpEntry> family : {activationOps(), elementwiseOps()})
+    for (const OpFamily &family : {activationOps(), elementwiseOps()})
       for (const OpEntry &entry : family)
         set.insert(entry.name);
     set.erase("Dropout"); // Its mask is of extents, see below.

@@ -15,8 +15,6 @@
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
-using ::onnx::GraphProto;
-using ::onnx::TensorProto;
 using ::onnx::TypeProto;
 using ::onnx::ValueInfoProto;
 using Dimension = ::onnx::TensorShapeProto_Dimension;

@@ -43,7 +43,7 @@ std::string elementName(llvm::StringRef sequence, size_t i);
 /// settles is known for all inputs. Options say how long sequences are, and
 /// which optionals are there. What is wrong, with initializers of inputs, too,
 /// is noted.
-std::vector<ModelInput> readInputs(const ::onnx::GraphProto &graph,
+std::vector<ModelInput> readInputs(const GraphProto &graph,
                                    const ImportOptions &options,
                                    mlir::MLIRContext *context,
                                    Problems &problems);

@@ -10,7 +10,6 @@
 #include <cmath>
 
 using namespace mlir;
-using ::onnx::AttributeProto;
 
 namespace tinh::onnx {
 
@@ -146,7 +145,7 @@ static int64_t placeIn(NodeBuilder &b, Value vector, int64_t i) {
 static std::optional<bool> holdsAt(NodeBuilder &b, Value condition, int64_t i,
                                    unsigned &steps) {
   auto compare = condition.getDefiningOp<graph::CompareOp>();
-  if (!compare || compare.getPredicate() != graph::ComparePredicate::Equal ||
+  if (!compare || compare.getPredicate() != Predicate::Equal ||
       !isa<IntegerType>(b.element(compare.getA())))
     return std::nullopt;
   auto wanted = b.graph.constantOf(compare.getB());
@@ -326,7 +325,7 @@ Type NodeBuilder::elementType(int64_t onnxType) {
   return type;
 }
 
-Value NodeBuilder::tensor(const ::onnx::TensorProto &tensor) {
+Value NodeBuilder::tensor(const TensorProto &tensor) {
   std::string error;
   Value value = buildTensor(graph, tensor, file, error);
   return value ? value : fail(error);

@@ -20,6 +20,8 @@
 
 namespace tinh::onnx {
 
+using Kind = graph::ReduceKind;
+using Predicate = graph::ComparePredicate;
 using Results = llvm::SmallVector<mlir::Value, 1>;
 
 /// A sequence of ONNX whose tensors are known one by one. Graphs have tensors
@@ -114,12 +116,12 @@ public:
   double floatAttribute(llvm::StringRef name, double otherwise);
   std::string stringAttribute(llvm::StringRef name, llvm::StringRef otherwise);
   Ints intsAttribute(llvm::StringRef name, Ints otherwise = {});
-  const ::onnx::AttributeProto *attribute(llvm::StringRef name, int type);
+  const AttributeProto *attribute(llvm::StringRef name, int type);
 
   //===--- Types and constants of ONNX ------------------------------------===//
 
   mlir::Type elementType(int64_t onnxType);
-  mlir::Value tensor(const ::onnx::TensorProto &tensor);
+  mlir::Value tensor(const TensorProto &tensor);
 
 private:
   std::optional<mlir::DenseElementsAttr> constantInput(int i,

@@ -15,11 +15,6 @@
 #include "llvm/ADT/StringSet.h"
 
 using namespace llvm;
-using ::onnx::AttributeProto;
-using ::onnx::FunctionProto;
-using ::onnx::GraphProto;
-using ::onnx::ModelProto;
-using ::onnx::NodeProto;
 
 namespace tinh::onnx {
 

@@ -22,11 +22,17 @@
 
 namespace tinh::onnx {
 
+using ::onnx::AttributeProto;
+using ::onnx::FunctionProto;
+using ::onnx::GraphProto;
+using ::onnx::ModelProto;
+using ::onnx::NodeProto;
+
 /// The version of each imported operator set, by domain; ONNX's own is "".
 using Opsets = std::map<std::string, int64_t>;
 
 struct Node {
-  const ::onnx::NodeProto *proto = nullptr;
+  const NodeProto *proto = nullptr;
   const Opsets *opsets = nullptr;
   /// Its name, or that of its first output if it has none.
   std::string name;
@@ -51,24 +57,24 @@ template <typename Imports> Opsets readOpsets(const Imports &imports) {
 }
 
 /// The name of a node, or that of its first output if it has none.
-std::string nodeName(const ::onnx::NodeProto &node);
+std::string nodeName(const NodeProto &node);
 
 /// A model's own functions.
 class FunctionTable {
 public:
-  explicit FunctionTable(const ::onnx::ModelProto &model);
+  explicit FunctionTable(const ModelProto &model);
 
   /// The one that `node` calls; null if it calls none.
-  const ::onnx::FunctionProto *find(const ::onnx::NodeProto &node) const;
+  const FunctionProto *find(const NodeProto &node) const;
 
 private:
-  llvm::StringMap<const ::onnx::FunctionProto *> functions;
+  llvm::StringMap<const FunctionProto *> functions;
 };
 
 /// Nodes and what they point to where that is not part of the model.
 struct NodeList {
   std::vector<Node> nodes;
-  std::deque<::onnx::NodeProto> owned;
+  std::deque<NodeProto> owned;
   std::deque<Opsets> opsets;
   /// Tensors that are read, and that no node of the list makes.
   llvm::StringSet<> unknown;
@@ -76,13 +82,13 @@ struct NodeList {
 
 /// Appends the nodes of a graph to `list`, calls of the model's functions
 /// replaced by the functions' nodes: checkFunctions has found that they can be.
-void expandFunctions(
-    const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
-    const Opsets &opsets, const ::onnx::ModelProto &model, NodeList &list);
+void expandFunctions(const google::protobuf::RepeatedPtrField<NodeProto> &nodes,
+                     const Opsets &opsets, const ModelProto &model,
+                     NodeList &list);
 
 /// The tensors that a node needs: its inputs, what its graphs take from those
 /// around them, and the one that a Gradient is of.
-std::vector<std::string> readNames(const ::onnx::NodeProto &node);
+std::vector<std::string> readNames(const NodeProto &node);
 
 /// Puts each node after those that it depends on, else keeps the order; those
 /// that depend on each other in a cycle come last. Notes, of a node, that one

@@ -14,48 +14,51 @@ using namespace mlir;
 namespace tinh::onnx {
 
 const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
-  using Table = llvm::StringMap<SmallVector<const OpEntry *, 1>>;
+  using Table = llvm::StringMap<SmallVector<OpEntry, 1>>;
   static const Table table = [] {
     Table result;
-    for (ArrayRef<OpEntry> family : {activationOps(),
-                                     attentionOps(),
-                                     constantOps(),
-                                     contractionOps(),
-                                     einsumOps(),
-                                     elementwiseOps(),
-                                     fusedOps(),
-                                     groupQueryAttentionOps(),
-                                     labelOps(),
-                                     linearAlgebraOps(),
-                                     lossOps(),
-                                     movementOps(),
-                                     normalizationOps(),
-                                     optimizerOps(),
-                                     poolingOps(),
-                                     predictorOps(),
-                                     quantizationOps(),
-                                     quantizedLayerOps(),
-                                     quantizedWeightsOps(),
-                                     randomOps(),
-                                     recurrentOps(),
-                                     reductionOps(),
-                                     regionOps(),
-                                     resizeOps(),
-                                     runtimeAttentionOps(),
-                                     samplingOps(),
-                                     scatterOps(),
-                                     selectionOps(),
-                                     sequenceOps(),
-                                     shapeOps(),
-                                     signalOps(),
-                                     stateOps(),
-                                     stringOps(),
-                                     supportVectorOps(),
-                                     suppressionOps(),
-                                     treeOps(),
-                                     vectorizerOps()})
-      for (const OpEntry &entry : family)
-        result[entry.name].push_back(&entry);
+    for (const OpFamily &family : {activationOps(),
+                                   attentionOps(),
+                                   constantOps(),
+                                   contractionOps(),
+                                   einsumOps(),
+                                   elementwiseOps(),
+                                   fusedOps(),
+                                   groupQueryAttentionOps(),
+                                   labelOps(),
+                                   linearAlgebraOps(),
+                                   lossOps(),
+                                   movementOps(),
+                                   normalizationOps(),
+                                   optimizerOps(),
+                                   poolingOps(),
+                                   predictorOps(),
+                                   quantizationOps(),
+                                   quantizedLayerOps(),
+                                   quantizedWeightsOps(),
+                                   randomOps(),
+                                   recurrentOps(),
+                                   reductionOps(),
+                                   regionOps(),
+                                   resizeOps(),
+                                   runtimeAttentionOps(),
+                                   samplingOps(),
+                                   scatterOps(),
+                                   selectionOps(),
+                                   sequenceOps(),
+                                   shapeOps(),
+                                   signalOps(),
+                                   stateOps(),
+                                   stringOps(),
+                                   supportVectorOps(),
+                                   suppressionOps(),
+                                   treeOps(),
+                                   vectorizerOps()})
+      for (OpEntry entry : family) {
+        if (entry.signature.since == 0)
+          entry.signature = signatureOf(entry.name);
+        result[entry.name].push_back(entry);
+      }
     return result;
   }();
   const OpEntry *best = nullptr;
@@ -63,9 +66,10 @@ const OpEntry *findOp(StringRef domain, StringRef name, int64_t opset) {
       table.find(domain.empty() ? name.str() : (domain + "." + name).str());
   if (it == table.end())
     return nullptr;
-  for (const OpEntry *entry : it->second)
-    if (entry->since <= opset && (!best || entry->since > best->since))
-      best = entry;
+  for (const OpEntry &entry : it->second)
+    if (entry.signature.since <= opset &&
+        (!best || entry.signature.since > best->signature.since))
+      best = &entry;
   return best;
 }
 

@@ -13,66 +13,69 @@
 #define TINH_COMPILER_IMPORT_ONNX_OPTABLE_H
 
 #include "compiler/Import/onnx/NodeBuilder.h"
+#include "compiler/Import/onnx/Schemas.h"
 
 namespace tinh::onnx {
 
 using BuildFunction = Results (*)(NodeBuilder &);
 
+/// What an op's inputs may be beside tensors of numbers.
+enum class Takes {
+  Numbers,
+  Sequence, ///< The first one is a sequence or an optional.
+  Strings,  ///< Any may be strings.
+};
+
 struct OpEntry {
   /// Behind its domain and a dot if that is not ONNX's own.
   llvm::StringRef name;
-  /// The first operator set in which the builder is right.
-  int since;
-  int minInputs;
-  /// Negative: any number.
-  int maxInputs;
   BuildFunction build;
-  /// Whether its first input is a sequence or an optional; all others are
-  /// tensors.
-  bool takesSequence = false;
-  /// Whether any of its inputs may be strings; else all are numbers.
-  bool takesStrings = false;
+  /// ONNX's own where an entry says none.
+  Signature signature = {};
+  Takes takes = Takes::Numbers;
 };
+using OpFamily = std::vector<OpEntry>;
 
-llvm::ArrayRef<OpEntry> activationOps();
-llvm::ArrayRef<OpEntry> attentionOps();
-llvm::ArrayRef<OpEntry> constantOps();
-llvm::ArrayRef<OpEntry> contractionOps();
-llvm::ArrayRef<OpEntry> einsumOps();
-llvm::ArrayRef<OpEntry> elementwiseOps();
-llvm::ArrayRef<OpEntry> fusedOps();
-llvm::ArrayRef<OpEntry> groupQueryAttentionOps();
-llvm::ArrayRef<OpEntry> labelOps();
-llvm::ArrayRef<OpEntry> linearAlgebraOps();
-llvm::ArrayRef<OpEntry> lossOps();
-llvm::ArrayRef<OpEntry> movementOps();
-llvm::ArrayRef<OpEntry> normalizationOps();
-llvm::ArrayRef<OpEntry> optimizerOps();
-llvm::ArrayRef<OpEntry> poolingOps();
-llvm::ArrayRef<OpEntry> predictorOps();
-llvm::ArrayRef<OpEntry> quantizationOps();
-llvm::ArrayRef<OpEntry> quantizedLayerOps();
-llvm::ArrayRef<OpEntry> quantizedWeightsOps();
-llvm::ArrayRef<OpEntry> randomOps();
-llvm::ArrayRef<OpEntry> recurrentOps();
-llvm::ArrayRef<OpEntry> reductionOps();
-llvm::ArrayRef<OpEntry> regionOps();
-llvm::ArrayRef<OpEntry> resizeOps();
-llvm::ArrayRef<OpEntry> runtimeAttentionOps();
-llvm::ArrayRef<OpEntry> samplingOps();
-llvm::ArrayRef<OpEntry> scatterOps();
-llvm::ArrayRef<OpEntry> selectionOps();
-llvm::ArrayRef<OpEntry> sequenceOps();
-llvm::ArrayRef<OpEntry> shapeOps();
-llvm::ArrayRef<OpEntry> signalOps();
-llvm::ArrayRef<OpEntry> stateOps();
-llvm::ArrayRef<OpEntry> stringOps();
-llvm::ArrayRef<OpEntry> supportVectorOps();
-llvm::ArrayRef<OpEntry> suppressionOps();
-llvm::ArrayRef<OpEntry> treeOps();
-llvm::ArrayRef<OpEntry> vectorizerOps();
+OpFamily activationOps();
+OpFamily attentionOps();
+OpFamily constantOps();
+OpFamily contractionOps();
+OpFamily einsumOps();
+OpFamily elementwiseOps();
+OpFamily fusedOps();
+OpFamily groupQueryAttentionOps();
+OpFamily labelOps();
+OpFamily linearAlgebraOps();
+OpFamily lossOps();
+OpFamily movementOps();
+OpFamily normalizationOps();
+OpFamily optimizerOps();
+OpFamily poolingOps();
+OpFamily predictorOps();
+OpFamily quantizationOps();
+OpFamily quantizedLayerOps();
+OpFamily quantizedWeightsOps();
+OpFamily randomOps();
+OpFamily recurrentOps();
+OpFamily reductionOps();
+OpFamily regionOps();
+OpFamily resizeOps();
+OpFamily runtimeAttentionOps();
+OpFamily samplingOps();
+OpFamily scatterOps();
+OpFamily selectionOps();
+OpFamily sequenceOps();
+OpFamily shapeOps();
+OpFamily signalOps();
+OpFamily stateOps();
+OpFamily stringOps();
+OpFamily supportVectorOps();
+OpFamily suppressionOps();
+OpFamily treeOps();
+OpFamily vectorizerOps();
 
-/// How to build an op of an operator set; null if it is not supported.
+/// How to build an op of an operator set, with a signature; null if it is not
+/// supported.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name,
                       int64_t opset);
 

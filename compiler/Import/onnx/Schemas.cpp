@@ -15,29 +15,32 @@
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
-using ::onnx::AttributeProto;
 
 namespace tinh::onnx {
 
 namespace {
 
 struct Schema {
+  Signature signature;
   StringRef inputs, attributes;
 };
 
 /// The schema of an op of ONNX's own domain; null if it has none.
-const Schema *findSchema(const Node &node) {
+const Schema *findSchema(StringRef op) {
   static const llvm::StringMap<Schema> schemas = {
 #define TYPES(letter, types)
-#define OP(name, inputs, attributes) {name, {inputs, attributes}},
+#define OP(name, since, minInputs, maxInputs, inputs, attributes)              \
+  {name, {{since, minInputs, maxInputs}, inputs, attributes}},
 #include "compiler/Import/onnx/Schemas.inc"
 #undef OP
 #undef TYPES
   };
-  if (!node.domain().empty())
-    return nullptr;
-  auto found = schemas.find(node.proto->op_type());
+  auto found = schemas.find(op);
   return found == schemas.end() ? nullptr : &found->second;
+}
+
+const Schema *findSchema(const Node &node) {
+  return node.domain().empty() ? findSchema(node.proto->op_type()) : nullptr;
 }
 
 /// The names of the element types that a letter stands for.
@@ -46,7 +49,7 @@ StringRef typesOf(char letter) {
 #define TYPES(letter, types)                                                   \
   case letter:                                                                 \
     return types;
-#define OP(name, inputs, attributes)
+#define OP(...)
 #include "compiler/Import/onnx/Schemas.inc"
 #undef OP
 #undef TYPES
@@ -115,6 +118,12 @@ static std::string checkAttribute(const AttributeProto &attribute,
     if (!isInRange(value))
       return ": " + std::to_string(value) + " is out of range";
   return "";
+}
+
+Signature signatureOf(StringRef op) {
+  const Schema *schema = findSchema(op);
+  assert(schema && "ONNX has no such op: its entry needs a signature");
+  return schema->signature;
 }
 
 std::vector<std::string> checkAttributes(const Node &node) {

@@ -21,6 +21,16 @@ namespace tinh::onnx {
 /// overflows.
 inline constexpr int64_t kLargestNumber = int64_t(1) << 31;
 
+/// Which nodes of an op there are.
+struct Signature {
+  int since = 0; ///< The first operator set that has them.
+  int minInputs = 0;
+  int maxInputs = 0; ///< Negative: any number.
+};
+
+/// What an op of ONNX's own domain has in any of its versions; it must be one.
+Signature signatureOf(llvm::StringRef op);
+
 /// What is wrong with each of a node's attributes before anything is known of
 /// its inputs. They have the types that ONNX gives them, and
 /// their integers are within kLargestNumber, but for those that may be any

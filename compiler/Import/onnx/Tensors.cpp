@@ -13,7 +13,6 @@
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
-using ::onnx::TensorProto;
 
 namespace tinh::onnx {
 

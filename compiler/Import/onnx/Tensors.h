@@ -18,6 +18,8 @@
 
 namespace tinh::onnx {
 
+using ::onnx::TensorProto;
+
 /// Where a model's tensors are.
 struct ModelFile {
   std::string path;
@@ -53,14 +55,12 @@ std::string elementTypeName(int dataType);
 /// A tensor as a dense attribute or, if its bytes are many, a reference to a
 /// file; of numbers of 4 or 2 bits a vector of their bytes. Null with a reason
 /// in `error` if the tensor is malformed.
-mlir::TypedAttr convertTensor(const ::onnx::TensorProto &tensor,
-                              const ModelFile &file, mlir::MLIRContext *context,
-                              std::string &error);
+mlir::TypedAttr convertTensor(const TensorProto &tensor, const ModelFile &file,
+                              mlir::MLIRContext *context, std::string &error);
 
 /// The same as a value, built by `builder`: numbers of 4 or 2 bits stay in
 /// bytes, which the graph unpacks.
-mlir::Value buildTensor(GraphBuilder &builder,
-                        const ::onnx::TensorProto &tensor,
+mlir::Value buildTensor(GraphBuilder &builder, const TensorProto &tensor,
                         const ModelFile &file, std::string &error);
 
 } // namespace tinh::onnx

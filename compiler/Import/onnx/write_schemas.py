@@ -22,6 +22,7 @@ import sys
 import onnx
 
 OLDEST = 7
+ANY_NUMBER = 2**31 - 1
 HEADER = f"""\
 //===- Schemas.inc - Types of the inputs and attributes of ONNX's ops -----===//
 //
@@ -34,9 +35,12 @@ HEADER = f"""\
 // Written by write_schemas.py from the onnx package {onnx.__version__}.
 //
 //   TYPES(letter, types)            a set of element types
-//   OP(name, inputs, attributes)    a letter for each input: its types, or '.'
-//                                   where it may be no tensor; behind a '*' any
-//                                   number like the one before
+//   OP(name, since, minInputs, maxInputs, inputs, attributes)
+//                                   since: the first operator set that has it; at
+//                                   most -1 inputs: any number; a letter for each
+//                                   input: its types, or '.' where it may be no
+//                                   tensor; behind a '*' any number like the one
+//                                   before
 //
 //===----------------------------------------------------------------------===//
 """
@@ -51,7 +55,18 @@ def versions():
     for name, schemas in sorted(every.items()):
         schemas.sort(key=lambda schema: schema.since_version)
         older = [s for s in schemas[1:] if s.since_version <= OLDEST]
-        yield name, schemas[len(older) :]
+        yield name, signature(schemas), schemas[len(older) :]
+
+
+def signature(schemas):
+    """The operator set that has an op first, and how many inputs it has at least and at
+    most in any of its versions."""
+    most = max(schema.max_input for schema in schemas)
+    return (
+        schemas[0].since_version,
+        min(schema.min_input for schema in schemas),
+        -1 if most == ANY_NUMBER else most,
+    )
 
 
 def element_types(schemas, index):
@@ -87,10 +102,10 @@ def describe(schemas, letters):
 
 def text():
     letters = {}
-    ops = [(name, *describe(schemas, letters)) for name, schemas in versions()]
+    ops = [(n, *own, *describe(schemas, letters)) for n, own, schemas in versions()]
     lines = [f"TYPES('{c}', \"{' '.join(t)}\")" for t, c in letters.items()]
     lines.append("")
-    lines += [f'OP("{name}", "{i}", "{a}")' for name, i, a in ops]
+    lines += [f'OP("{n}", {s}, {lo}, {hi}, "{i}", "{a}")' for n, s, lo, hi, i, a in ops]
     return HEADER + "\n".join(lines) + "\n"
 
 

@@ -15,8 +15,6 @@
 #include "compiler/Import/Limits.h"
 
 using namespace mlir;
-using ::onnx::AttributeProto;
-using ::onnx::GraphProto;
 
 namespace tinh::onnx {
 

@@ -15,11 +15,11 @@ namespace tinh::onnx {
 /// Builds a subgraph of a node where ops are created now, given its inputs, and
 /// gives what it makes. False if that is impossible, which then has been said.
 using SubgraphBuilder =
-    llvm::function_ref<bool(const ::onnx::GraphProto &, llvm::ArrayRef<Operand>,
+    llvm::function_ref<bool(const GraphProto &, llvm::ArrayRef<Operand>,
                             llvm::SmallVectorImpl<Operand> &)>;
 
 /// The same of a graph of tensors alone.
-bool buildTensors(NodeBuilder &b, const ::onnx::GraphProto &graph,
+bool buildTensors(NodeBuilder &b, const GraphProto &graph,
                   mlir::ValueRange inputs, Results &outputs,
                   SubgraphBuilder buildSubgraph);
 
@@ -28,7 +28,7 @@ bool buildTensors(NodeBuilder &b, const ::onnx::GraphProto &graph,
 Results buildScan(NodeBuilder &b, SubgraphBuilder buildSubgraph);
 Results buildFlexAttention(NodeBuilder &b, SubgraphBuilder buildSubgraph);
 /// Of a node of `graph`, nodes of which are built again.
-Results buildGradient(NodeBuilder &b, const ::onnx::GraphProto &graph,
+Results buildGradient(NodeBuilder &b, const GraphProto &graph,
                       SubgraphBuilder buildCopy);
 
 /// A Loop over sequences, and a SequenceMap, as their iterations (Unroll.cpp).
@@ -38,8 +38,7 @@ Results buildSequenceMap(NodeBuilder &b, SubgraphBuilder buildSubgraph);
 
 /// The subgraph in an attribute; null, with an error, if there is none with so
 /// many inputs.
-const ::onnx::GraphProto *getSubgraph(NodeBuilder &b, llvm::StringRef name,
-                                      int inputs);
+const GraphProto *getSubgraph(NodeBuilder &b, llvm::StringRef name, int inputs);
 
 /// An input of one element as a tensor of rank 0; null if it is not there, or,
 /// with an error, if it has another type.

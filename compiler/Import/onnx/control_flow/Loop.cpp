@@ -21,7 +21,6 @@
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
-using ::onnx::GraphProto;
 
 namespace tinh::onnx {
 
@@ -178,8 +177,8 @@ static void createTest(NodeBuilder &b, Loop &loop, TypeRange types,
                                      SmallVector<Location>(types.size(), loc));
   Value goesOn = loop.isConditional ? block->getArgument(1) : Value();
   if (loop.count) {
-    Value inside = b.compare(graph::ComparePredicate::Less,
-                             block->getArgument(0), loop.count);
+    Value inside =
+        b.compare(Predicate::Less, block->getArgument(0), loop.count);
     goesOn = goesOn ? b.create<graph::AndOp>({inside, goesOn}) : inside;
   }
   graph::ConditionOp::create(builder, loc, goesOn);

@@ -14,7 +14,6 @@
 #include "compiler/Import/onnx/control_flow/ControlFlow.h"
 
 using namespace mlir;
-using ::onnx::GraphProto;
 
 namespace tinh::onnx {
 

@@ -13,8 +13,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Predicate = graph::ComparePredicate;
-
 /// x where x is positive (or NaN), else `negative`.
 Value positiveOr(NodeBuilder &b, Value x, Value negative) {
   Value isNegative = b.compare(Predicate::Less, x, b.scalarLike(x, 0));
@@ -126,23 +124,22 @@ Results gelu(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> activationOps() {
-  static const OpEntry entries[] = {
-      {"Celu", 1, 1, 1, celu},
-      {"Elu", 1, 1, 1, elu},
-      {"Gelu", 20, 1, 1, gelu},
-      {"HardSigmoid", 1, 1, 1, hardSigmoid},
-      {"HardSwish", 14, 1, 1, hardSwish},
-      {"LeakyRelu", 1, 1, 1, leakyRelu},
-      {"Mish", 18, 1, 1, mish},
-      {"PRelu", 1, 2, 2, pRelu},
-      {"Selu", 1, 1, 1, selu},
-      {"Shrink", 9, 1, 1, shrink},
-      {"SwiGLU", 28, 2, 2, swiglu},
-      {"Swish", 24, 1, 1, swish},
-      {"ThresholdedRelu", 10, 1, 1, thresholdedRelu},
+OpFamily activationOps() {
+  return {
+      {"Celu", celu, {1, 1, 1}},
+      {"Elu", elu},
+      {"Gelu", gelu},
+      {"HardSigmoid", hardSigmoid},
+      {"HardSwish", hardSwish},
+      {"LeakyRelu", leakyRelu},
+      {"Mish", mish},
+      {"PRelu", pRelu},
+      {"Selu", selu},
+      {"Shrink", shrink},
+      {"SwiGLU", swiglu},
+      {"Swish", swish},
+      {"ThresholdedRelu", thresholdedRelu},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -10,7 +10,6 @@
 #include <cmath>
 
 using namespace mlir;
-using ::onnx::AttributeProto;
 
 namespace tinh::onnx {
 
@@ -119,20 +118,19 @@ Results eyeLike(NodeBuilder &b) {
                      : b.element(x);
   int64_t rows = b.shape(x)[0], columns = b.shape(x)[1];
   Value row = b.reshape(b.iota(rows, b.intAttribute("k", 0)), {rows, 1});
-  Value same = b.compare(graph::ComparePredicate::Equal, b.iota(columns), row);
+  Value same = b.compare(Predicate::Equal, b.iota(columns), row);
   return {b.cast(same, element)};
 }
 
 } // namespace
 
-ArrayRef<OpEntry> constantOps() {
-  static const OpEntry entries[] = {
-      {"Constant", 1, 0, 0, constant},
-      {"ConstantOfShape", 9, 1, 1, constantOfShape},
-      {"EyeLike", 9, 1, 1, eyeLike},
-      {"Range", 11, 3, 3, range},
+OpFamily constantOps() {
+  return {
+      {"Constant", constant},
+      {"ConstantOfShape", constantOfShape},
+      {"EyeLike", eyeLike},
+      {"Range", range},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -158,8 +158,7 @@ Value placingWeights(NodeBuilder &b, Type element, int64_t channels,
   int64_t elements = *countElements(block);
   Value row = b.reshape(b.iota(elements), {elements, 1});
   Value one =
-      b.cast(b.compare(graph::ComparePredicate::Equal, row, b.iota(elements)),
-             element);
+      b.cast(b.compare(Predicate::Equal, row, b.iota(elements)), element);
   Ints shape = {channels * elements, 1};
   shape.append(block.begin(), block.end());
   Value all = b.broadcast(b.reshape(one, {1, elements, elements}),
@@ -211,15 +210,11 @@ Results col2im(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> contractionOps() {
-  static const OpEntry entries[] = {
-      {"Col2Im", 18, 3, 3, col2im},
-      {"Conv", 1, 2, 3, conv},
-      {"ConvTranspose", 1, 2, 3, convTranspose},
-      {"Gemm", 1, 2, 3, gemm},
-      {"MatMul", 1, 2, 2, matmul},
+OpFamily contractionOps() {
+  return {
+      {"Col2Im", col2im}, {"Conv", conv},     {"ConvTranspose", convTranspose},
+      {"Gemm", gemm},     {"MatMul", matmul},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

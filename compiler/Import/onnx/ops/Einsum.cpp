@@ -175,7 +175,7 @@ void dropUnneeded(NodeBuilder &b, Term &term, const Labels &needed) {
   }
   if (axes.empty())
     return;
-  term.value = b.reduce(graph::ReduceKind::Sum, term.value, axes, false);
+  term.value = b.reduce(Kind::Sum, term.value, axes, false);
   term.labels = kept;
 }
 
@@ -278,11 +278,10 @@ Results einsum(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> einsumOps() {
-  static const OpEntry entries[] = {
-      {"Einsum", 12, 1, -1, einsum},
+OpFamily einsumOps() {
+  return {
+      {"Einsum", einsum},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -127,12 +127,10 @@ Results isInf(NodeBuilder &b) {
   if (negative && positive)
     return {result};
   Value zero = b.scalarLike(x, 0);
-  auto predicate = positive ? graph::ComparePredicate::Greater
-                            : graph::ComparePredicate::Less;
+  auto predicate = positive ? Predicate::Greater : Predicate::Less;
   if (!negative && !positive) // nothing counts: x > 0 and x < 0
-    return {b.create<graph::AndOp>(
-        {b.compare(graph::ComparePredicate::Greater, x, zero),
-         b.compare(graph::ComparePredicate::Less, x, zero)})};
+    return {b.create<graph::AndOp>({b.compare(Predicate::Greater, x, zero),
+                                    b.compare(Predicate::Less, x, zero)})};
   return {b.create<graph::AndOp>({result, b.compare(predicate, x, zero)})};
 }
 
@@ -169,8 +167,8 @@ std::optional<int64_t> castType(NodeBuilder &b) {
   if (b.opset() >= 6)
     return b.intAttribute("to", 0);
   std::string name = b.stringAttribute("to", "");
-  ::onnx::TensorProto::DataType type;
-  if (::onnx::TensorProto::DataType_Parse(name, &type))
+  TensorProto::DataType type;
+  if (TensorProto::DataType_Parse(name, &type))
     return type;
   b.fail("attribute to: \"" + name + "\" is no element type");
   return std::nullopt;
@@ -250,8 +248,7 @@ Results dropInRuns(NodeBuilder &b, double ratio) {
     return {
         b.fail("expected floats, found " + graph::shapeToString(x.getType()))};
   Value u = drawUniform(b, b.graph.raw().getF32Type(), b.shape(x));
-  Value kept = b.compare(graph::ComparePredicate::GreaterEqual, u,
-                         b.scalarLike(u, ratio));
+  Value kept = b.compare(Predicate::GreaterEqual, u, b.scalarLike(u, ratio));
   Value scaled = b.mul(x, b.scalarLike(x, ratio < 1 ? 1 / (1 - ratio) : 0));
   return {b.where(kept, scaled, b.scalarLike(x, 0)),
           b.opset() < 10 ? b.cast(kept, b.element(x)) : kept};
@@ -275,45 +272,42 @@ Results dropout(NodeBuilder &b) {
   if (!b.wants(1))
     return {drop(x)};
   Value factors = drop(b.broadcast(b.scalarLike(x, 1), b.shape(x)));
-  Value mask = b.compare(graph::ComparePredicate::Greater, factors,
-                         b.scalarLike(factors, 0));
+  Value mask = b.compare(Predicate::Greater, factors, b.scalarLike(factors, 0));
   return {b.mul(x, factors),
           b.opset() < 10 ? b.cast(mask, b.element(x)) : mask};
 }
 
 } // namespace
 
-ArrayRef<OpEntry> elementwiseOps() {
-  using P = graph::ComparePredicate;
-  static const OpEntry entries[] = {
-#define UNARY_ONNX(NAME, STRING) {STRING, 1, 1, 1, unary<graph::NAME##Op>},
-#define BINARY_ONNX(NAME, STRING) {STRING, 1, 2, 2, binary<graph::NAME##Op>},
+OpFamily elementwiseOps() {
+  return {
+#define UNARY_ONNX(NAME, STRING) {STRING, unary<graph::NAME##Op>, {1, 1, 1}},
+#define BINARY_ONNX(NAME, STRING) {STRING, binary<graph::NAME##Op>, {1, 2, 2}},
 #include "dialects/graph/ElementwiseOps.inc"
-      {"BitCast", 26, 1, 1, bitCast},
-      {"BitShift", 1, 2, 2, bitShift},
-      {"BitwiseAnd", 1, 2, 2, binary<graph::AndOp>},
-      {"BitwiseNot", 1, 1, 1, unary<graph::NotOp>},
-      {"BitwiseOr", 1, 2, 2, binary<graph::OrOp>},
-      {"BitwiseXor", 1, 2, 2, binary<graph::XorOp>},
-      {"Cast", 1, 1, 1, castTo},
-      {"CastLike", 1, 2, 2, castLike},
-      {"Clip", 1, 1, 3, clip},
-      {"Dropout", 1, 1, 3, dropout},
-      {"Equal", 1, 2, 2, compare<P::Equal>},
-      {"Greater", 1, 2, 2, compare<P::Greater>},
-      {"GreaterOrEqual", 1, 2, 2, compare<P::GreaterEqual>},
-      {"IsInf", 1, 1, 1, isInf},
-      {"Less", 1, 2, 2, compare<P::Less>},
-      {"LessOrEqual", 1, 2, 2, compare<P::LessEqual>},
-      {"Max", 1, 1, -1, variadic<graph::MaxOp>},
-      {"Mean", 1, 1, -1, mean},
-      {"Min", 1, 1, -1, variadic<graph::MinOp>},
-      {"Mod", 1, 2, 2, modulo},
-      {"Pow", 1, 2, 2, power},
-      {"Sum", 1, 1, -1, variadic<graph::AddOp>},
-      {"Where", 1, 3, 3, choose},
+      {"BitCast", bitCast},
+      {"BitShift", bitShift, {1, 2, 2}},
+      {"BitwiseAnd", binary<graph::AndOp>, {1, 2, 2}},
+      {"BitwiseNot", unary<graph::NotOp>, {1, 1, 1}},
+      {"BitwiseOr", binary<graph::OrOp>, {1, 2, 2}},
+      {"BitwiseXor", binary<graph::XorOp>, {1, 2, 2}},
+      {"Cast", castTo},
+      {"CastLike", castLike, {1, 2, 2}},
+      {"Clip", clip},
+      {"Dropout", dropout},
+      {"Equal", compare<Predicate::Equal>},
+      {"Greater", compare<Predicate::Greater>},
+      {"GreaterOrEqual", compare<Predicate::GreaterEqual>, {1, 2, 2}},
+      {"IsInf", isInf, {1, 1, 1}},
+      {"Less", compare<Predicate::Less>},
+      {"LessOrEqual", compare<Predicate::LessEqual>, {1, 2, 2}},
+      {"Max", variadic<graph::MaxOp>},
+      {"Mean", mean},
+      {"Min", variadic<graph::MinOp>},
+      {"Mod", modulo, {1, 2, 2}},
+      {"Pow", power},
+      {"Sum", variadic<graph::AddOp>},
+      {"Where", choose, {1, 3, 3}},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -15,13 +15,10 @@
 #include "compiler/Import/onnx/ops/Products.h"
 
 using namespace mlir;
-using ::onnx::AttributeProto;
 
 namespace tinh::onnx {
 
 namespace {
-
-using Predicate = graph::ComparePredicate;
 
 //===----------------------------------------------------------------------===//
 // Products
@@ -238,27 +235,28 @@ Results embedLayerNorm(NodeBuilder &b) {
   if (b.has(kMask)) {
     Value mask = b.input(kMask);
     Value isThere = b.compare(Predicate::Equal, mask, b.scalarLike(mask, 1));
-    lengths = b.reduce(graph::ReduceKind::Sum, b.cast(isThere, i32), 1, false);
+    lengths = b.reduce(Kind::Sum, b.cast(isThere, i32), 1, false);
   }
   return {y, lengths, sum};
 }
 
 } // namespace
 
-ArrayRef<OpEntry> fusedOps() {
-  static const OpEntry entries[] = {
-      {"com.microsoft.BiasGelu", 1, 2, 2, biasGelu},
-      {"com.microsoft.EmbedLayerNormalization", 1, 1, 9, embedLayerNorm},
-      {"com.microsoft.FastGelu", 1, 1, 2, fastGelu},
-      {"com.microsoft.FusedConv", 1, 2, 4, fusedConv},
-      {"com.microsoft.FusedGemm", 1, 2, 3, fusedGemm},
-      {"com.microsoft.FusedMatMul", 1, 2, 2, fusedMatmul},
-      {"com.microsoft.Gelu", 1, 1, 1, fusedGelu},
-      {"com.microsoft.QuickGelu", 1, 1, 1, quickGelu},
-      {"com.microsoft.SkipLayerNormalization", 1, 3, 5, skipLayerNorm},
-      {"com.microsoft.SkipSimplifiedLayerNormalization", 1, 3, 4, skipRmsNorm},
+OpFamily fusedOps() {
+  return {
+      {"com.microsoft.BiasGelu", biasGelu, {1, 2, 2}},
+      {"com.microsoft.EmbedLayerNormalization", embedLayerNorm, {1, 1, 9}},
+      {"com.microsoft.FastGelu", fastGelu, {1, 1, 2}},
+      {"com.microsoft.FusedConv", fusedConv, {1, 2, 4}},
+      {"com.microsoft.FusedGemm", fusedGemm, {1, 2, 3}},
+      {"com.microsoft.FusedMatMul", fusedMatmul, {1, 2, 2}},
+      {"com.microsoft.Gelu", fusedGelu, {1, 1, 1}},
+      {"com.microsoft.QuickGelu", quickGelu, {1, 1, 1}},
+      {"com.microsoft.SkipLayerNormalization", skipLayerNorm, {1, 3, 5}},
+      {"com.microsoft.SkipSimplifiedLayerNormalization",
+       skipRmsNorm,
+       {1, 3, 4}},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

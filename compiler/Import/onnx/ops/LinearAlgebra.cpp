@@ -13,8 +13,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Predicate = graph::ComparePredicate;
-
 /// Gaussian elimination of matrices [batch, n, n], a column at a time.
 struct Elimination {
   Value matrices, determinants; ///< [batch, n, n], [batch, 1, 1]
@@ -95,11 +93,10 @@ Results determinant(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> linearAlgebraOps() {
-  static const OpEntry entries[] = {
-      {"Det", 11, 1, 1, determinant},
+OpFamily linearAlgebraOps() {
+  return {
+      {"Det", determinant},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -20,8 +20,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Kind = graph::ReduceKind;
-
 Ints allAxes(int64_t rank) { return llvm::to_vector(llvm::seq<int64_t>(rank)); }
 
 /// The weight of each element's class, 0 where the target is ignored; null if
@@ -39,8 +37,7 @@ Value elementWeights(NodeBuilder &b, Value logs, Value target) {
   if (!weights)
     weights = b.broadcast(b.scalarLike(logs, 1), b.shape(target));
   Value isIgnored =
-      b.compare(graph::ComparePredicate::Equal,
-                b.cast(target, b.graph.raw().getI64Type()),
+      b.compare(Predicate::Equal, b.cast(target, b.graph.raw().getI64Type()),
                 b.constantInts({}, b.intAttribute("ignore_index", 0)));
   return b.where(isIgnored, b.scalarLike(logs, 0), weights);
 }
@@ -105,12 +102,11 @@ Results softmaxCrossEntropy(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> lossOps() {
-  static const OpEntry entries[] = {
-      {"NegativeLogLikelihoodLoss", 12, 2, 3, negativeLogLikelihood},
-      {"SoftmaxCrossEntropyLoss", 12, 2, 3, softmaxCrossEntropy},
+OpFamily lossOps() {
+  return {
+      {"NegativeLogLikelihoodLoss", negativeLogLikelihood},
+      {"SoftmaxCrossEntropyLoss", softmaxCrossEntropy},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

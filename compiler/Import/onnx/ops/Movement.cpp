@@ -182,8 +182,7 @@ Value sliceBounded(NodeBuilder &b, Value x, int64_t axis, Span span,
   // Counts from the size if negative, and is cut to what exists.
   auto clamp = [&](Value at) {
     Value zero = b.scalar(i64, 0);
-    at = b.where(b.compare(graph::ComparePredicate::Less, at, zero),
-                 b.add(at, size), at);
+    at = b.where(b.compare(Predicate::Less, at, zero), b.add(at, size), at);
     return b.max(b.min(at, size), zero);
   };
   Value first = clamp(b.constantInts({}, span.start));
@@ -349,9 +348,8 @@ Results trilu(NodeBuilder &b) {
   }
   int64_t rows = b.shape(x)[rank - 2], columns = b.shape(x)[rank - 1];
   Value row = b.reshape(b.iota(rows, k), {rows, 1});
-  auto predicate = b.intAttribute("upper", 1)
-                       ? graph::ComparePredicate::GreaterEqual
-                       : graph::ComparePredicate::LessEqual;
+  auto predicate = b.intAttribute("upper", 1) ? Predicate::GreaterEqual
+                                              : Predicate::LessEqual;
   Value keep = b.compare(predicate, b.iota(columns), row);
   return {b.where(keep, x, b.scalarLike(x, 0))};
 }
@@ -373,14 +371,13 @@ Results oneHot(NodeBuilder &b) {
   Type i64 = b.graph.raw().getI64Type();
   Value index = b.cast(indices, i64);
   Value fromEnd = b.add(index, b.scalar(i64, depth));
-  Value isNegative =
-      b.compare(graph::ComparePredicate::Less, index, b.scalar(i64, 0));
+  Value isNegative = b.compare(Predicate::Less, index, b.scalar(i64, 0));
   index = b.where(isNegative, fromEnd, index);
   Ints shape(b.shape(indices));
   shape.insert(shape.begin() + *axis, 1);
   Ints along(shape.size(), 1);
   along[*axis] = depth;
-  Value hot = b.compare(graph::ComparePredicate::Equal, b.reshape(index, shape),
+  Value hot = b.compare(Predicate::Equal, b.reshape(index, shape),
                         b.reshape(b.iota(depth), along));
   Value off = b.reshape(b.sliceAxis(values, 0, 0, 1), {});
   Value on = b.reshape(b.sliceAxis(values, 0, 1, 1), {});
@@ -466,22 +463,21 @@ Results spaceToDepth(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> movementOps() {
-  static const OpEntry entries[] = {
-      {"CenterCropPad", 18, 2, 2, centerCropPad},
-      {"Concat", 1, 1, -1, concat},
-      {"DepthToSpace", 1, 1, 1, depthToSpace},
-      {"Gather", 1, 2, 2, gather<graph::GatherOp>},
-      {"GatherElements", 11, 2, 2, gather<graph::GatherElementsOp>},
-      {"GatherND", 11, 2, 2, gatherNd},
-      {"OneHot", 9, 3, 3, oneHot},
-      {"Pad", 1, 1, 4, pad},
-      {"Slice", 1, 1, 5, slice},
-      {"SpaceToDepth", 1, 1, 1, spaceToDepth},
-      {"Split", 1, 1, 2, split},
-      {"Trilu", 14, 1, 2, trilu},
+OpFamily movementOps() {
+  return {
+      {"CenterCropPad", centerCropPad},
+      {"Concat", concat},
+      {"DepthToSpace", depthToSpace},
+      {"Gather", gather<graph::GatherOp>},
+      {"GatherElements", gather<graph::GatherElementsOp>},
+      {"GatherND", gatherNd},
+      {"OneHot", oneHot},
+      {"Pad", pad},
+      {"Slice", slice},
+      {"SpaceToDepth", spaceToDepth},
+      {"Split", split},
+      {"Trilu", trilu},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

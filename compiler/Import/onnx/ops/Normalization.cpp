@@ -15,8 +15,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Kind = graph::ReduceKind;
-
 int64_t product(ArrayRef<int64_t> extents) {
   int64_t result = 1;
   for (int64_t extent : extents)
@@ -216,7 +214,7 @@ Results lpNormalization(NodeBuilder &b) {
     norm = b.create<graph::SqrtOp>({norm});
   // A row of zeros stays one.
   Value zero = b.scalarLike(x, 0);
-  Value isZero = b.compare(graph::ComparePredicate::Equal, norm, zero);
+  Value isZero = b.compare(Predicate::Equal, norm, zero);
   return {b.where(isZero, zero, b.div(x, norm))};
 }
 
@@ -233,22 +231,21 @@ Results meanVariance(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> normalizationOps() {
-  static const OpEntry entries[] = {
-      {"BatchNormalization", 1, 5, 5, batchNorm},
-      {"GroupNormalization", 18, 3, 3, groupNorm},
-      {"InstanceNormalization", 1, 3, 3, instanceNorm},
-      {"LRN", 1, 1, 1, lrn},
+OpFamily normalizationOps() {
+  return {
+      {"BatchNormalization", batchNorm},
+      {"GroupNormalization", groupNorm},
+      {"InstanceNormalization", instanceNorm},
+      {"LRN", lrn},
       // ONNX Runtime writes it into models of older operator sets, too.
-      {"LayerNormalization", 1, 2, 3, layerNormalization},
-      {"LogSoftmax", 1, 1, 1, softmax<graph::LogSoftmaxOp>},
-      {"LpNormalization", 1, 1, 1, lpNormalization},
-      {"MeanVarianceNormalization", 9, 1, 1, meanVariance},
-      {"RMSNormalization", 23, 2, 2, rmsNormalization},
-      {"SimplifiedLayerNormalization", 1, 2, 2, rmsNormalization},
-      {"Softmax", 1, 1, 1, softmax<graph::SoftmaxOp>},
+      {"LayerNormalization", layerNormalization, {1, 2, 3}},
+      {"LogSoftmax", softmax<graph::LogSoftmaxOp>},
+      {"LpNormalization", lpNormalization},
+      {"MeanVarianceNormalization", meanVariance},
+      {"RMSNormalization", rmsNormalization},
+      {"SimplifiedLayerNormalization", rmsNormalization, {1, 2, 2}},
+      {"Softmax", softmax<graph::SoftmaxOp>},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -18,8 +18,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Predicate = graph::ComparePredicate;
-
 /// One tensor's update: the tensor, its gradient, then its states. What it is
 /// next takes the place of each but the gradient.
 using Update = llvm::function_ref<void(Value rate, Value isLater, Value count,
@@ -121,13 +119,12 @@ Results momentum(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> optimizerOps() {
-  static const OpEntry entries[] = {
-      {"ai.onnx.preview.training.Adagrad", 1, 5, -1, adagrad},
-      {"ai.onnx.preview.training.Adam", 1, 6, -1, adam},
-      {"ai.onnx.preview.training.Momentum", 1, 5, -1, momentum},
+OpFamily optimizerOps() {
+  return {
+      {"ai.onnx.preview.training.Adagrad", adagrad, {1, 5, -1}},
+      {"ai.onnx.preview.training.Adam", adam, {1, 6, -1}},
+      {"ai.onnx.preview.training.Momentum", momentum, {1, 5, -1}},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -258,7 +258,7 @@ Results globalLpPool(NodeBuilder &b) {
     return {b.fail("expected an input of rank 3 or more and a p of 1 or more")};
   Value power =
       b.create<graph::PowOp>({b.create<graph::AbsOp>({x}), b.scalarLike(x, p)});
-  Value sum = b.reduce(graph::ReduceKind::Sum, power, axes, true);
+  Value sum = b.reduce(Kind::Sum, power, axes, true);
   return {b.create<graph::PowOp>({sum, b.scalarLike(x, 1 / p)})};
 }
 
@@ -329,17 +329,15 @@ Value averagePool(NodeBuilder &b, Value x) {
   return b.create<graph::AvgPoolOp>({x}, attributes);
 }
 
-ArrayRef<OpEntry> poolingOps() {
-  using K = graph::ReduceKind;
-  static const OpEntry entries[] = {
-      {"AveragePool", 1, 1, 1, averagePoolNode},
-      {"GlobalAveragePool", 1, 1, 1, globalPool<K::Mean>},
-      {"GlobalLpPool", 1, 1, 1, globalLpPool},
-      {"GlobalMaxPool", 1, 1, 1, globalPool<K::Max>},
-      {"LpPool", 1, 1, 1, lpPool},
-      {"MaxPool", 1, 1, 1, maxPool},
+OpFamily poolingOps() {
+  return {
+      {"AveragePool", averagePoolNode},
+      {"GlobalAveragePool", globalPool<Kind::Mean>},
+      {"GlobalLpPool", globalLpPool},
+      {"GlobalMaxPool", globalPool<Kind::Max>},
+      {"LpPool", lpPool},
+      {"MaxPool", maxPool},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

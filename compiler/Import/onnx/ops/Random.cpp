@@ -26,8 +26,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Predicate = graph::ComparePredicate;
-
 /// The key of the node's numbers.
 Value keyOf(NodeBuilder &b) {
   uint64_t key = llvm::xxh3_64bits(b.node.name);
@@ -169,8 +167,7 @@ Results multinomial(NodeBuilder &b) {
       b.compare(Predicate::LessEqual, b.reshape(sums, {batch, 1, classes}),
                 b.reshape(u, {batch, samples, 1}));
   Type i64 = b.graph.raw().getI64Type();
-  Value index =
-      b.reduce(graph::ReduceKind::Sum, b.cast(isBelow, i64), 2, false);
+  Value index = b.reduce(Kind::Sum, b.cast(isBelow, i64), 2, false);
   // Sums that are rounded may end below 1.
   Value last = b.scalar(i64, static_cast<double>(classes - 1));
   return {b.cast(b.min(index, last), to)};
@@ -178,16 +175,15 @@ Results multinomial(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> randomOps() {
-  static const OpEntry entries[] = {
-      {"Bernoulli", 15, 1, 1, bernoulli},
-      {"Multinomial", 7, 1, 1, multinomial},
-      {"RandomNormal", 1, 0, 0, randomTensor<drawNormal>},
-      {"RandomNormalLike", 1, 1, 1, randomTensor<drawNormal>},
-      {"RandomUniform", 1, 0, 0, randomTensor<drawUniform>},
-      {"RandomUniformLike", 1, 1, 1, randomTensor<drawUniform>},
+OpFamily randomOps() {
+  return {
+      {"Bernoulli", bernoulli},
+      {"Multinomial", multinomial},
+      {"RandomNormal", randomTensor<drawNormal>},
+      {"RandomNormalLike", randomTensor<drawNormal>},
+      {"RandomUniform", randomTensor<drawUniform>},
+      {"RandomUniformLike", randomTensor<drawUniform>},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -16,13 +16,10 @@
 #include "compiler/Import/onnx/OpTable.h"
 
 using namespace mlir;
-using ::onnx::AttributeProto;
 
 namespace tinh::onnx {
 
 namespace {
-
-using Predicate = graph::ComparePredicate;
 
 struct Activation {
   std::string name;
@@ -433,13 +430,12 @@ Results gru(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> recurrentOps() {
-  static const OpEntry entries[] = {
-      {"GRU", 1, 3, 6, gru},
-      {"LSTM", 1, 3, 8, lstm},
-      {"RNN", 1, 3, 6, rnn},
+OpFamily recurrentOps() {
+  return {
+      {"GRU", gru},
+      {"LSTM", lstm},
+      {"RNN", rnn},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -13,8 +13,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Kind = graph::ReduceKind;
-
 /// The axes are an attribute, or the second input from opset `asInput` on.
 /// None means all, or none with noop_with_empty_axes.
 std::optional<Ints> readAxes(NodeBuilder &b, Value x, int asInput) {
@@ -182,32 +180,31 @@ Results hardmax(NodeBuilder &b) {
   int64_t extent = b.shape(x)[*axis];
   Ints shape(b.rank(x), 1);
   shape[*axis] = extent;
-  Value chosen = b.compare(graph::ComparePredicate::Equal, index,
-                           b.reshape(b.iota(extent), shape));
+  Value chosen =
+      b.compare(Predicate::Equal, index, b.reshape(b.iota(extent), shape));
   return {b.cast(chosen, b.element(x))};
 }
 
 } // namespace
 
-ArrayRef<OpEntry> reductionOps() {
-  static const OpEntry entries[] = {
-      {"ArgMax", 1, 1, 1, arg<graph::ArgmaxOp>},
-      {"ArgMin", 1, 1, 1, arg<graph::ArgminOp>},
-      {"CumProd", 26, 2, 2, cumprod},
-      {"CumSum", 11, 2, 2, cumsum},
-      {"Hardmax", 1, 1, 1, hardmax},
-      {"ReduceL1", 1, 1, 2, l1},
-      {"ReduceL2", 1, 1, 2, l2},
-      {"ReduceLogSum", 1, 1, 2, logSum},
-      {"ReduceLogSumExp", 1, 1, 2, logSumExp},
-      {"ReduceMax", 1, 1, 2, plain<Kind::Max>},
-      {"ReduceMean", 1, 1, 2, plain<Kind::Mean>},
-      {"ReduceMin", 1, 1, 2, plain<Kind::Min>},
-      {"ReduceProd", 1, 1, 2, plain<Kind::Prod>},
-      {"ReduceSum", 1, 1, 2, plain<Kind::Sum>},
-      {"ReduceSumSquare", 1, 1, 2, sumSquare},
+OpFamily reductionOps() {
+  return {
+      {"ArgMax", arg<graph::ArgmaxOp>},
+      {"ArgMin", arg<graph::ArgminOp>},
+      {"CumProd", cumprod},
+      {"CumSum", cumsum},
+      {"Hardmax", hardmax},
+      {"ReduceL1", l1},
+      {"ReduceL2", l2},
+      {"ReduceLogSum", logSum},
+      {"ReduceLogSumExp", logSumExp},
+      {"ReduceMax", plain<Kind::Max>},
+      {"ReduceMean", plain<Kind::Mean>},
+      {"ReduceMin", plain<Kind::Min>},
+      {"ReduceProd", plain<Kind::Prod>},
+      {"ReduceSum", plain<Kind::Sum>},
+      {"ReduceSumSquare", sumSquare},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

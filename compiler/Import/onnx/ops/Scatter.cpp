@@ -14,8 +14,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Predicate = graph::ComparePredicate;
-
 /// How updates combine with what is there.
 NamedAttribute readKind(NodeBuilder &b) {
   std::string reduction = b.stringAttribute("reduction", "none");
@@ -125,15 +123,14 @@ Results maxUnpool(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> scatterOps() {
-  static const OpEntry entries[] = {
-      {"MaxUnpool", 9, 2, 3, maxUnpool},
-      {"Scatter", 9, 3, 3, scatterElements},
-      {"ScatterElements", 11, 3, 3, scatterElements},
-      {"ScatterND", 11, 3, 3, scatterNd},
-      {"TensorScatter", 24, 2, 3, tensorScatter},
+OpFamily scatterOps() {
+  return {
+      {"MaxUnpool", maxUnpool},
+      {"Scatter", scatterElements},
+      {"ScatterElements", scatterElements},
+      {"ScatterND", scatterNd},
+      {"TensorScatter", tensorScatter},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -14,8 +14,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Predicate = graph::ComparePredicate;
-
 Results topK(NodeBuilder &b) {
   Value x = b.input(0);
   auto axis = b.axis(b.intAttribute("axis", -1), b.rank(x));
@@ -256,15 +254,14 @@ Results reverseSequence(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> selectionOps() {
-  static const OpEntry entries[] = {
-      {"Compress", 9, 2, 2, compress},
-      {"NonZero", 9, 1, 1, nonZero},
-      {"ReverseSequence", 10, 2, 2, reverseSequence},
-      {"TopK", 1, 1, 2, topK},
-      {"Unique", 11, 1, 1, unique},
+OpFamily selectionOps() {
+  return {
+      {"Compress", compress},
+      {"NonZero", nonZero},
+      {"ReverseSequence", reverseSequence},
+      {"TopK", topK},
+      {"Unique", unique},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

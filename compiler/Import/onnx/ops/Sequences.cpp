@@ -216,24 +216,21 @@ Results optionalHasElement(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> sequenceOps() {
-  static const OpEntry entries[] = {
-      {"ConcatFromSequence", 11, 1, 1, concatFromSequence,
-       /*takesSequence=*/true},
-      {"Identity", 1, 1, 1, identity, /*takesSequence=*/true},
-      {"Optional", 15, 0, 1, identity, /*takesSequence=*/true},
-      {"OptionalGetElement", 15, 1, 1, optionalElement, /*takesSequence=*/true},
-      {"OptionalHasElement", 15, 0, 1, optionalHasElement,
-       /*takesSequence=*/true},
-      {"SequenceAt", 11, 2, 2, sequenceAt, /*takesSequence=*/true},
-      {"SequenceConstruct", 11, 1, -1, sequenceConstruct},
-      {"SequenceEmpty", 11, 0, 0, sequenceEmpty},
-      {"SequenceErase", 11, 1, 2, sequenceErase, /*takesSequence=*/true},
-      {"SequenceInsert", 11, 2, 3, sequenceInsert, /*takesSequence=*/true},
-      {"SequenceLength", 11, 1, 1, sequenceLength, /*takesSequence=*/true},
-      {"SplitToSequence", 11, 1, 2, splitToSequence},
+OpFamily sequenceOps() {
+  return {
+      {"ConcatFromSequence", concatFromSequence, {}, Takes::Sequence},
+      {"Identity", identity, {}, Takes::Sequence},
+      {"Optional", identity, {}, Takes::Sequence},
+      {"OptionalGetElement", optionalElement, {}, Takes::Sequence},
+      {"OptionalHasElement", optionalHasElement, {}, Takes::Sequence},
+      {"SequenceAt", sequenceAt, {}, Takes::Sequence},
+      {"SequenceConstruct", sequenceConstruct},
+      {"SequenceEmpty", sequenceEmpty},
+      {"SequenceErase", sequenceErase, {}, Takes::Sequence},
+      {"SequenceInsert", sequenceInsert, {}, Takes::Sequence},
+      {"SequenceLength", sequenceLength, {}, Takes::Sequence},
+      {"SplitToSequence", splitToSequence},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

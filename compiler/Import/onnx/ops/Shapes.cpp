@@ -248,16 +248,20 @@ Results transpose(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> shapeOps() {
-  static const OpEntry entries[] = {
-      {"Expand", 8, 2, 2, expand},       {"Flatten", 1, 1, 1, flatten},
-      {"Reshape", 1, 1, 1, reshape},     {"Reshape", 5, 2, 2, reshape},
-      {"Shape", 1, 1, 1, shapeOf},       {"Size", 1, 1, 1, sizeOf},
-      {"Squeeze", 1, 1, 2, squeeze},     {"Tile", 1, 3, 3, tile},
-      {"Tile", 6, 2, 2, tile},           {"Transpose", 1, 1, 1, transpose},
-      {"Unsqueeze", 1, 1, 2, unsqueeze},
+OpFamily shapeOps() {
+  return {
+      {"Expand", expand},
+      {"Flatten", flatten},
+      {"Reshape", reshape, {1, 1, 1}},
+      {"Reshape", reshape, {5, 2, 2}},
+      {"Shape", shapeOf},
+      {"Size", sizeOf},
+      {"Squeeze", squeeze},
+      {"Tile", tile, {1, 3, 3}},
+      {"Tile", tile, {6, 2, 2}},
+      {"Transpose", transpose},
+      {"Unsqueeze", unsqueeze},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

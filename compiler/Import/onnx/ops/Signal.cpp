@@ -320,16 +320,12 @@ Results melWeightMatrix(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> signalOps() {
-  static const OpEntry entries[] = {
-      {"BlackmanWindow", 17, 1, 1, blackman},
-      {"DFT", 17, 1, 3, dft},
-      {"HammingWindow", 17, 1, 1, hamming},
-      {"HannWindow", 17, 1, 1, hann},
-      {"MelWeightMatrix", 17, 5, 5, melWeightMatrix},
-      {"STFT", 17, 2, 4, stft},
+OpFamily signalOps() {
+  return {
+      {"BlackmanWindow", blackman},         {"DFT", dft},
+      {"HammingWindow", hamming},           {"HannWindow", hann},
+      {"MelWeightMatrix", melWeightMatrix}, {"STFT", stft},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -70,9 +70,8 @@ Value classesOf(GraphOps &b, const Automaton &automaton, Value bytes) {
       b.gather(tableOfStates(b, automaton.classOf), b.cast(bytes, i32), 0);
   Ints ends(stringShape(bytes));
   ends.push_back(1);
-  Value isIn =
-      b.compare(graph::ComparePredicate::Less, b.iota(stringWidth(bytes)),
-                b.reshape(stringLengths(b, bytes), ends));
+  Value isIn = b.compare(Predicate::Less, b.iota(stringWidth(bytes)),
+                         b.reshape(stringLengths(b, bytes), ends));
   Value none = b.scalar(i32, static_cast<double>(automaton.classes));
   Value known = b.where(isIn, classes, none);
   return known ? rotateBytes(b, known, /*toFront=*/true) : known;
@@ -129,7 +128,7 @@ Value areAccepting(GraphOps &b, const Automaton &automaton, Value states) {
     return {};
   Ints accepting(automaton.isAccepting.begin(), automaton.isAccepting.end());
   Value isAccepting = b.gather(tableOfStates(b, accepting), states, 0);
-  return b.compare(graph::ComparePredicate::NotEqual, isAccepting,
+  return b.compare(Predicate::NotEqual, isAccepting,
                    b.scalarLike(isAccepting, 0));
 }
 

@@ -16,8 +16,6 @@ using namespace mlir;
 
 namespace tinh::onnx {
 
-using Predicate = graph::ComparePredicate;
-
 namespace {
 
 struct Letters {

@@ -15,15 +15,10 @@
 #include <cmath>
 
 using namespace mlir;
-using ::onnx::AttributeProto;
-using ::onnx::TensorProto;
 
 namespace tinh::onnx {
 
 namespace {
-
-using Kind = graph::ReduceKind;
-using Predicate = graph::ComparePredicate;
 
 /// The keys or values of a LabelEncoder: one of these lists.
 struct Table {
@@ -186,16 +181,15 @@ Results categoryMapper(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> labelOps() {
-  static const OpEntry entries[] = {
-      {"ai.onnx.ml.CategoryMapper", 1, 1, 1, categoryMapper,
-       /*takesSequence=*/false, /*takesStrings=*/true},
-      {"ai.onnx.ml.LabelEncoder", 1, 1, 1, labelEncoderOfClasses,
-       /*takesSequence=*/false, /*takesStrings=*/true},
-      {"ai.onnx.ml.LabelEncoder", 2, 1, 1, labelEncoder,
-       /*takesSequence=*/false, /*takesStrings=*/true},
+OpFamily labelOps() {
+  return {
+      {"ai.onnx.ml.CategoryMapper", categoryMapper, {1, 1, 1}, Takes::Strings},
+      {"ai.onnx.ml.LabelEncoder",
+       labelEncoderOfClasses,
+       {1, 1, 1},
+       Takes::Strings},
+      {"ai.onnx.ml.LabelEncoder", labelEncoder, {2, 1, 1}, Takes::Strings},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -19,8 +19,6 @@ using namespace mlir;
 
 namespace tinh::onnx {
 
-using Predicate = graph::ComparePredicate;
-
 namespace {
 
 struct Normalizer {
@@ -57,7 +55,7 @@ Value areStopWords(NodeBuilder &b, const Normalizer &normalizer, Value bytes) {
       word = changeCase(word, to);
   }
   Value isWord = equalToEach(b, bytes, words);
-  return isWord ? b.reduce(graph::ReduceKind::Max, isWord, 1, false) : isWord;
+  return isWord ? b.reduce(Kind::Max, isWord, 1, false) : isWord;
 }
 
 /// The strings [C, width] that are no stop words: as many as the run finds. If
@@ -73,7 +71,7 @@ Value withoutStopWords(NodeBuilder &b, const Normalizer &normalizer,
     isKept =
         b.create<graph::AndOp>({isKept, b.compare(Predicate::Less, places,
                                                   b.dimensionSize(bytes, 0))});
-  Value isAny = b.reduce(graph::ReduceKind::Max, isKept, 0, false);
+  Value isAny = b.reduce(Kind::Max, isKept, 0, false);
   Value isFirst = b.compare(Predicate::Equal, places,
                             b.scalar(b.graph.raw().getI64Type(), 0));
   Value isChosen = b.where(isAny, isKept, isFirst);

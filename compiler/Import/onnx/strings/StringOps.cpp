@@ -19,8 +19,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Predicate = graph::ComparePredicate;
-
 //===----------------------------------------------------------------------===//
 // Moves
 //===----------------------------------------------------------------------===//
@@ -157,24 +155,12 @@ Results stringConcat(NodeBuilder &b) {
                                 b.where(isBehind, b.scalarLike(y, 0), read)));
 }
 
-ArrayRef<OpEntry> opsOnStrings() {
-  static const OpEntry entries[] = {
-      {"Equal", 1, 2, 2, equalStrings, /*takesSequence=*/false,
-       /*takesStrings=*/true},
-  };
-  return entries;
-}
-
 } // namespace
 
 bool isMove(const OpEntry &entry) { return entry.build == moveStrings; }
 
 std::optional<OpEntry> findOpOnStrings(StringRef domain, StringRef name,
                                        int64_t opset) {
-  if (domain.empty())
-    for (const OpEntry &entry : opsOnStrings())
-      if (entry.name == name && entry.since <= opset)
-        return entry;
   static constexpr StringLiteral kMoves[] = {
       "Compress",     "Concat",          "DepthToSpace",   "Expand",
       "Flatten",      "Gather",          "GatherElements", "GatherND",
@@ -185,27 +171,24 @@ std::optional<OpEntry> findOpOnStrings(StringRef domain, StringRef name,
   bool isMove = domain == "ai.onnx.ml"
                     ? name == "ArrayFeatureExtractor"
                     : domain.empty() && llvm::is_contained(kMoves, name);
-  const OpEntry *ofNumbers = isMove ? findOp(domain, name, opset) : nullptr;
+  bool isEqual = domain.empty() && name == "Equal";
+  const OpEntry *ofNumbers =
+      isMove || isEqual ? findOp(domain, name, opset) : nullptr;
   if (!ofNumbers)
     return std::nullopt;
   OpEntry entry = *ofNumbers;
-  entry.build = moveStrings;
-  entry.takesStrings = true;
+  entry.build = isEqual ? equalStrings : moveStrings;
+  entry.takes = Takes::Strings;
   return entry;
 }
 
-ArrayRef<OpEntry> stringOps() {
-  static const OpEntry entries[] = {
-      {"RegexFullMatch", 20, 1, 1, regexFullMatch, /*takesSequence=*/false,
-       /*takesStrings=*/true},
-      {"StringConcat", 20, 2, 2, stringConcat, /*takesSequence=*/false,
-       /*takesStrings=*/true},
-      {"StringNormalizer", 10, 1, 1, stringNormalizer, /*takesSequence=*/false,
-       /*takesStrings=*/true},
-      {"StringSplit", 20, 1, 1, stringSplit, /*takesSequence=*/false,
-       /*takesStrings=*/true},
+OpFamily stringOps() {
+  return {
+      {"RegexFullMatch", regexFullMatch, {}, Takes::Strings},
+      {"StringConcat", stringConcat, {}, Takes::Strings},
+      {"StringNormalizer", stringNormalizer, {}, Takes::Strings},
+      {"StringSplit", stringSplit, {}, Takes::Strings},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -18,9 +18,6 @@ using namespace mlir;
 
 namespace tinh::onnx {
 
-using Kind = graph::ReduceKind;
-using Predicate = graph::ComparePredicate;
-
 namespace {
 
 class Splitter {

@@ -10,13 +10,8 @@
 #include "compiler/Graph/Composites.h"
 
 using namespace mlir;
-using ::onnx::AttributeProto;
-using ::onnx::TensorProto;
 
 namespace tinh::onnx {
-
-using Kind = graph::ReduceKind;
-using Predicate = graph::ComparePredicate;
 
 //===----------------------------------------------------------------------===//
 // Types

@@ -48,12 +48,12 @@ mlir::Value constantStrings(GraphOps &b, llvm::ArrayRef<int64_t> shape,
 
 /// The strings of a tensor of STRING; nothing, with an error, if these do not
 /// fit its shape.
-std::optional<StringList> stringsOf(const ::onnx::TensorProto &tensor,
+std::optional<StringList> stringsOf(const TensorProto &tensor,
                                     std::string &error);
 
 /// The same as a constant; null, with an error.
-mlir::Value buildStrings(GraphBuilder &builder,
-                         const ::onnx::TensorProto &tensor, std::string &error);
+mlir::Value buildStrings(GraphBuilder &builder, const TensorProto &tensor,
+                         std::string &error);
 
 /// The strings that options give in place of an input, of bytes of this type.
 /// Null if they give none or, with the reason, none that fit.

@@ -84,9 +84,6 @@ Value rotateHeads(NodeBuilder &b, Value x, Value cosine, Value sine,
 
 namespace {
 
-using Kind = graph::ReduceKind;
-using Predicate = graph::ComparePredicate;
-
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
@@ -357,12 +354,11 @@ Results rotaryEmbedding(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> attentionOps() {
-  static const OpEntry entries[] = {
-      {"Attention", 23, 3, 7, attention},
-      {"RotaryEmbedding", 23, 3, 4, rotaryEmbedding},
+OpFamily attentionOps() {
+  return {
+      {"Attention", attention},
+      {"RotaryEmbedding", rotaryEmbedding},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -22,8 +22,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Predicate = graph::ComparePredicate;
-
 enum GroupInput {
   kGroupQuery,
   kGroupKey,
@@ -286,11 +284,10 @@ Results groupQueryAttention(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> groupQueryAttentionOps() {
-  static const OpEntry entries[] = {
-      {"com.microsoft.GroupQueryAttention", 1, 1, 17, groupQueryAttention},
+OpFamily groupQueryAttentionOps() {
+  return {
+      {"com.microsoft.GroupQueryAttention", groupQueryAttention, {1, 1, 17}},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

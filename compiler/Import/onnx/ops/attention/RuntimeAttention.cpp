@@ -17,8 +17,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Predicate = graph::ComparePredicate;
-
 /// Query, key and value, [batch, heads, length, width], and the keys and values
 /// that were there before, [batch, heads, past, width], or null.
 struct HeadOperands {
@@ -342,14 +340,13 @@ Results runtimeRotaryEmbedding(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> runtimeAttentionOps() {
-  static const OpEntry entries[] = {
-      {"com.microsoft.Attention", 1, 2, 7, runtimeAttention},
-      {"com.microsoft.MultiHeadAttention", 1, 1, 10, multiHeadAttention},
-      {"com.microsoft.QAttention", 1, 5, 9, quantizedAttention},
-      {"com.microsoft.RotaryEmbedding", 1, 4, 4, runtimeRotaryEmbedding},
+OpFamily runtimeAttentionOps() {
+  return {
+      {"com.microsoft.Attention", runtimeAttention, {1, 2, 7}},
+      {"com.microsoft.MultiHeadAttention", multiHeadAttention, {1, 1, 10}},
+      {"com.microsoft.QAttention", quantizedAttention, {1, 5, 9}},
+      {"com.microsoft.RotaryEmbedding", runtimeRotaryEmbedding, {1, 4, 4}},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -236,12 +236,11 @@ Results causalConvWithState(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> stateOps() {
-  static const OpEntry entries[] = {
-      {"CausalConvWithState", 27, 2, 4, causalConvWithState},
-      {"LinearAttention", 27, 3, 6, linearAttention},
+OpFamily stateOps() {
+  return {
+      {"CausalConvWithState", causalConvWithState},
+      {"LinearAttention", linearAttention},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

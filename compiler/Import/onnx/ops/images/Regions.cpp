@@ -15,9 +15,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Kind = graph::ReduceKind;
-using Predicate = graph::ComparePredicate;
-
 /// Positions are computed in f32 at least: halves cannot tell pixels apart.
 Value positionsOf(NodeBuilder &b, Value x) {
   if (!x)
@@ -417,13 +414,12 @@ Results deformConv(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> regionOps() {
-  static const OpEntry entries[] = {
-      {"DeformConv", 19, 3, 5, deformConv},
-      {"MaxRoiPool", 1, 2, 2, maxRoiPool},
-      {"RoiAlign", 10, 3, 3, roiAlign},
+OpFamily regionOps() {
+  return {
+      {"DeformConv", deformConv},
+      {"MaxRoiPool", maxRoiPool},
+      {"RoiAlign", roiAlign},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -249,7 +249,7 @@ std::optional<Sizes> readSizes(NodeBuilder &b, Value x) {
     s.scales = {1, 1, b.floatAttribute("height_scale", 1),
                 b.floatAttribute("width_scale", 1)};
   } else if (b.op() == "Upsample" && b.opset() < 9) {
-    auto *a = b.attribute("scales", ::onnx::AttributeProto::FLOATS);
+    auto *a = b.attribute("scales", AttributeProto::FLOATS);
     if (a)
       s.scales.assign(a->floats().begin(), a->floats().end());
   } else if (!isShort && b.has(3)) {
@@ -384,12 +384,11 @@ Results resize(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> resizeOps() {
-  static const OpEntry entries[] = {
-      {"Resize", 10, 1, 4, resize},
-      {"Upsample", 1, 1, 2, resize},
+OpFamily resizeOps() {
+  return {
+      {"Resize", resize},
+      {"Upsample", resize},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -13,8 +13,6 @@ using namespace mlir;
 
 namespace tinh::onnx {
 
-using Predicate = graph::ComparePredicate;
-
 //===----------------------------------------------------------------------===//
 // Sampler
 //===----------------------------------------------------------------------===//
@@ -257,12 +255,11 @@ Results affineGrid(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> samplingOps() {
-  static const OpEntry entries[] = {
-      {"AffineGrid", 20, 2, 2, affineGrid},
-      {"GridSample", 16, 2, 2, gridSample},
+OpFamily samplingOps() {
+  return {
+      {"AffineGrid", affineGrid},
+      {"GridSample", gridSample},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -22,9 +22,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Kind = graph::ReduceKind;
-using Predicate = graph::ComparePredicate;
-
 class Suppression {
 public:
   explicit Suppression(NodeBuilder &b) : b(b) {}
@@ -218,11 +215,10 @@ Results nonMaxSuppression(NodeBuilder &b) { return {Suppression(b).build()}; }
 
 } // namespace
 
-ArrayRef<OpEntry> suppressionOps() {
-  static const OpEntry entries[] = {
-      {"NonMaxSuppression", 10, 2, 5, nonMaxSuppression},
+OpFamily suppressionOps() {
+  return {
+      {"NonMaxSuppression", nonMaxSuppression},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

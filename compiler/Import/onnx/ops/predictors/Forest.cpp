@@ -18,9 +18,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Kind = graph::ReduceKind;
-using Predicate = graph::ComparePredicate;
-
 constexpr Predicate kPredicates[] = {
     Predicate::LessEqual, Predicate::Less,  Predicate::GreaterEqual,
     Predicate::Greater,   Predicate::Equal, Predicate::NotEqual};

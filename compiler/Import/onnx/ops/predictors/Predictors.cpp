@@ -16,12 +16,8 @@
 #include <numbers>
 
 using namespace mlir;
-using ::onnx::AttributeProto;
 
 namespace tinh::onnx {
-
-using Kind = graph::ReduceKind;
-using Predicate = graph::ComparePredicate;
 
 SmallVector<double> floatsAttribute(NodeBuilder &b, StringRef name) {
   auto *a = b.attribute(name, AttributeProto::FLOATS);
@@ -336,20 +332,18 @@ Results oneHotEncoder(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> predictorOps() {
-  static const OpEntry entries[] = {
-      {"ai.onnx.ml.ArrayFeatureExtractor", 1, 2, 2, arrayFeatureExtractor},
-      {"ai.onnx.ml.Binarizer", 1, 1, 1, binarizer},
-      {"ai.onnx.ml.FeatureVectorizer", 1, 1, -1, featureVectorizer},
-      {"ai.onnx.ml.Imputer", 1, 1, 1, imputer},
-      {"ai.onnx.ml.LinearClassifier", 1, 1, 1, linearClassifier},
-      {"ai.onnx.ml.LinearRegressor", 1, 1, 1, linearRegressor},
-      {"ai.onnx.ml.Normalizer", 1, 1, 1, normalizer},
-      {"ai.onnx.ml.OneHotEncoder", 1, 1, 1, oneHotEncoder,
-       /*takesSequence=*/false, /*takesStrings=*/true},
-      {"ai.onnx.ml.Scaler", 1, 1, 1, scaler},
+OpFamily predictorOps() {
+  return {
+      {"ai.onnx.ml.ArrayFeatureExtractor", arrayFeatureExtractor, {1, 2, 2}},
+      {"ai.onnx.ml.Binarizer", binarizer, {1, 1, 1}},
+      {"ai.onnx.ml.FeatureVectorizer", featureVectorizer, {1, 1, -1}},
+      {"ai.onnx.ml.Imputer", imputer, {1, 1, 1}},
+      {"ai.onnx.ml.LinearClassifier", linearClassifier, {1, 1, 1}},
+      {"ai.onnx.ml.LinearRegressor", linearRegressor, {1, 1, 1}},
+      {"ai.onnx.ml.Normalizer", normalizer, {1, 1, 1}},
+      {"ai.onnx.ml.OneHotEncoder", oneHotEncoder, {1, 1, 1}, Takes::Strings},
+      {"ai.onnx.ml.Scaler", scaler, {1, 1, 1}},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

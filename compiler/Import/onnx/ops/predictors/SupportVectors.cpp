@@ -50,7 +50,7 @@ Value applyKernel(NodeBuilder &b, const SvmKernel &kernel, Value x,
   if (kernel.type == "RBF") {
     int64_t rows = b.shape(x)[0], features = b.shape(x)[1];
     Value apart = b.sub(b.reshape(x, {rows, 1, features}), vectors);
-    Value squares = b.reduce(graph::ReduceKind::Sum, b.mul(apart, apart), 2,
+    Value squares = b.reduce(Kind::Sum, b.mul(apart, apart), 2,
                              /*keepdims=*/false);
     return b.create<graph::ExpOp>({b.mul(squares, c(-kernel.gamma))});
   }
@@ -98,8 +98,7 @@ Results svmRegressor(NodeBuilder &b) {
                      weights);
   y = b.add(y, b.scalarLike(y, rho[0]));
   if (b.intAttribute("one_class", 0)) {
-    Value isInside =
-        b.compare(graph::ComparePredicate::Greater, y, b.scalarLike(y, 0));
+    Value isInside = b.compare(Predicate::Greater, y, b.scalarLike(y, 0));
     y = b.where(isInside, b.scalarLike(y, 1), b.scalarLike(y, -1));
   }
   y = transformScores(b, y, b.stringAttribute("post_transform", "NONE"));
@@ -224,8 +223,8 @@ Value SvmClassifier::votes(Value scores) {
     first[pair * classes + i] = 1;
     second[pair * classes + j] = 1;
   });
-  Value isFirst = b.compare(graph::ComparePredicate::Greater, scores,
-                            b.scalarLike(scores, 0));
+  Value isFirst =
+      b.compare(Predicate::Greater, scores, b.scalarLike(scores, 0));
   Value one = b.scalarLike(scores, 1), zero = b.scalarLike(scores, 0);
   return b.add(b.matmul(b.where(isFirst, one, zero),
                         constant({pairs(), classes}, first)),
@@ -236,7 +235,6 @@ Value SvmClassifier::votes(Value scores) {
 /// A step of the iteration of Wu, Lin and Weng for p [N, classes], with
 /// q [N, classes, classes]; rows that are done stay.
 Value SvmClassifier::improve(Value p, Value q, Value &isDone) {
-  using Kind = graph::ReduceKind;
   int64_t rows = b.shape(p)[0];
   Value before = p;
   Value qp = b.reduce(Kind::Sum, b.mul(q, b.reshape(p, {rows, 1, classes})), 2,
@@ -245,8 +243,8 @@ Value SvmClassifier::improve(Value p, Value q, Value &isDone) {
   Value error = b.reduce(Kind::Max, b.create<graph::AbsOp>({b.sub(qp, pqp)}), 1,
                          /*keepdims=*/true);
   Value limit = b.scalarLike(p, 0.005 / static_cast<double>(classes));
-  isDone = b.create<graph::OrOp>(
-      {isDone, b.compare(graph::ComparePredicate::Less, error, limit)});
+  isDone =
+      b.create<graph::OrOp>({isDone, b.compare(Predicate::Less, error, limit)});
   Value one = b.scalarLike(p, 1);
   for (int64_t t = 0; t < classes && !b.failed(); ++t) {
     SmallVector<double> unit(classes, 0);
@@ -288,11 +286,11 @@ Value SvmClassifier::probabilities(Value scores) {
   Value r = b.reshape(b.gather(all, places, 1), {rows, classes, classes});
   Value turned = b.transpose(r, {0, 2, 1});
   // q[t, t] = Σ r[j, t]², and else q[t, j] = -r[j, t] · r[t, j].
-  Value squares = b.reduce(graph::ReduceKind::Sum, b.mul(turned, turned), 2,
+  Value squares = b.reduce(Kind::Sum, b.mul(turned, turned), 2,
                            /*keepdims=*/true);
   Value number = b.iota(classes);
-  Value isDiagonal = b.compare(graph::ComparePredicate::Equal,
-                               b.reshape(number, {classes, 1}), number);
+  Value isDiagonal =
+      b.compare(Predicate::Equal, b.reshape(number, {classes, 1}), number);
   Value q =
       b.where(isDiagonal, squares, b.create<graph::NegOp>({b.mul(r, turned)}));
   Value p = b.broadcast(b.scalarLike(q, 1.0 / static_cast<double>(classes)),
@@ -302,7 +300,7 @@ Value SvmClassifier::probabilities(Value scores) {
     Value done = arguments.carried[1];
     Value after = improve(arguments.carried[0], q, done);
     Value goesOn = b.create<graph::NotOp>(
-        {b.reduce(graph::ReduceKind::Min, done, {0, 1}, /*keepdims=*/false)});
+        {b.reduce(Kind::Min, done, {0, 1}, /*keepdims=*/false)});
     return {{after, done}, {}, goesOn};
   };
   ScanLength length{std::max<int64_t>(100, classes), Value(),
@@ -328,11 +326,10 @@ Results SvmClassifier::run() {
     return {Value()};
   Value best =
       b.create<graph::ArgmaxOp>({deciding}, {b.attr("axis", int64_t(1))});
-  Value most = b.reduce(graph::ReduceKind::Max, deciding, 1,
+  Value most = b.reduce(Kind::Max, deciding, 1,
                         /*keepdims=*/false);
   auto isAbove = [&](double limit, bool orEqual) {
-    return b.compare(orEqual ? graph::ComparePredicate::GreaterEqual
-                             : graph::ComparePredicate::Greater,
+    return b.compare(orEqual ? Predicate::GreaterEqual : Predicate::Greater,
                      most, b.scalarLike(most, limit));
   };
   bool isPositive = llvm::all_of(coefficients, [](double x) { return x >= 0; });
@@ -357,12 +354,11 @@ Results svmClassifier(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> supportVectorOps() {
-  static const OpEntry entries[] = {
-      {"ai.onnx.ml.SVMClassifier", 1, 1, 1, svmClassifier},
-      {"ai.onnx.ml.SVMRegressor", 1, 1, 1, svmRegressor},
+OpFamily supportVectorOps() {
+  return {
+      {"ai.onnx.ml.SVMClassifier", svmClassifier, {1, 1, 1}},
+      {"ai.onnx.ml.SVMRegressor", svmRegressor, {1, 1, 1}},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

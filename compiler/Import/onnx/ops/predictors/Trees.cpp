@@ -14,13 +14,10 @@
 #include <map>
 
 using namespace mlir;
-using ::onnx::AttributeProto;
 
 namespace tinh::onnx {
 
 namespace {
-
-using Predicate = graph::ComparePredicate;
 
 constexpr StringLiteral kModeNames[] = {
     "BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE",    "BRANCH_GT",
@@ -332,13 +329,12 @@ Results treeEnsemble(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> treeOps() {
-  static const OpEntry entries[] = {
-      {"ai.onnx.ml.TreeEnsemble", 5, 1, 1, treeEnsemble},
-      {"ai.onnx.ml.TreeEnsembleClassifier", 1, 1, 1, treeEnsembleClassifier},
-      {"ai.onnx.ml.TreeEnsembleRegressor", 1, 1, 1, treeEnsembleRegressor},
+OpFamily treeOps() {
+  return {
+      {"ai.onnx.ml.TreeEnsemble", treeEnsemble, {5, 1, 1}},
+      {"ai.onnx.ml.TreeEnsembleClassifier", treeEnsembleClassifier, {1, 1, 1}},
+      {"ai.onnx.ml.TreeEnsembleRegressor", treeEnsembleRegressor, {1, 1, 1}},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

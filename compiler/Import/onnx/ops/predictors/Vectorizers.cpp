@@ -21,9 +21,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Kind = graph::ReduceKind;
-using Predicate = graph::ComparePredicate;
-
 struct Vectorizer {
   int64_t shortest, longest, skips;
   /// Of all n-grams, one after the other, and where those of each length begin.
@@ -243,12 +240,10 @@ Results tfIdfVectorizer(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> vectorizerOps() {
-  static const OpEntry entries[] = {
-      {"TfIdfVectorizer", 9, 1, 1, tfIdfVectorizer, /*takesSequence=*/false,
-       /*takesStrings=*/true},
+OpFamily vectorizerOps() {
+  return {
+      {"TfIdfVectorizer", tfIdfVectorizer, {}, Takes::Strings},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

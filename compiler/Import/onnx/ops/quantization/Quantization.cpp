@@ -23,8 +23,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Kind = graph::ReduceKind;
-
 Type i32(NodeBuilder &b) { return b.graph.raw().getI32Type(); }
 
 /// x, its scale and its zero point, which may be null, in shapes that broadcast
@@ -215,7 +213,7 @@ int quantizedType(NodeBuilder &b, int zeroPoint) {
   if (b.has(zeroPoint))
     return b.inputType(zeroPoint);
   auto type = static_cast<int>(b.intAttribute("output_dtype", 0));
-  return type ? type : ::onnx::TensorProto::UINT8;
+  return type ? type : TensorProto::UINT8;
 }
 
 /// Bytes limited to what so many bits hold.
@@ -270,7 +268,7 @@ DynamicallyQuantized quantizeDynamically(NodeBuilder &b, Value x) {
   Value low = b.min(b.reduce(Kind::Min, x, axes, false), zero);
   Value scale = b.div(b.sub(high, low), b.scalarLike(x, 255));
   // A tensor of zeros has the scale 0, and is 0 in any.
-  Value isZero = b.compare(graph::ComparePredicate::Equal, scale, zero);
+  Value isZero = b.compare(Predicate::Equal, scale, zero);
   Value divisor = b.where(isZero, b.scalarLike(x, 1), scale);
   // From 0 to 255: low is not above 0, and not lower than -255 times the scale.
   Value zeroPoint = b.cast(
@@ -345,19 +343,18 @@ Results qlinearConv(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> quantizationOps() {
-  static const OpEntry entries[] = {
-      {"com.microsoft.DequantizeLinear", 1, 2, 3, dequantizeLinear},
-      {"com.microsoft.QuantizeLinear", 1, 2, 3, quantizeLinear},
-      {"ConvInteger", 10, 2, 4, convInteger},
-      {"DequantizeLinear", 10, 2, 3, dequantizeLinear},
-      {"DynamicQuantizeLinear", 11, 1, 1, dynamicQuantizeLinear},
-      {"MatMulInteger", 10, 2, 4, matmulInteger},
-      {"QLinearConv", 10, 8, 9, qlinearConv},
-      {"QLinearMatMul", 10, 8, 8, qlinearMatmul},
-      {"QuantizeLinear", 10, 2, 3, quantizeLinear},
+OpFamily quantizationOps() {
+  return {
+      {"com.microsoft.DequantizeLinear", dequantizeLinear, {1, 2, 3}},
+      {"com.microsoft.QuantizeLinear", quantizeLinear, {1, 2, 3}},
+      {"ConvInteger", convInteger},
+      {"DequantizeLinear", dequantizeLinear},
+      {"DynamicQuantizeLinear", dynamicQuantizeLinear},
+      {"MatMulInteger", matmulInteger},
+      {"QLinearConv", qlinearConv},
+      {"QLinearMatMul", qlinearMatmul},
+      {"QuantizeLinear", quantizeLinear},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -20,9 +20,6 @@ namespace tinh::onnx {
 
 namespace {
 
-using Kind = graph::ReduceKind;
-using Predicate = graph::ComparePredicate;
-
 /// An input whose one scale and zero point are the next two.
 Value dequantizedInput(NodeBuilder &b, int i) {
   return dequantize(b, b.input(i), {i + 1, i + 2, 0, 0});
@@ -174,22 +171,22 @@ Results quantizedGemm(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> quantizedLayerOps() {
-  static const OpEntry entries[] = {
-      {"com.microsoft.DynamicQuantizeMatMul", 1, 3, 5, dynamicQuantizeMatmul},
-      {"com.microsoft.MatMulIntegerToFloat", 1, 4, 7, matmulIntegerToFloat},
-      {"com.microsoft.QGemm", 1, 6, 9, quantizedGemm},
-      {"com.microsoft.QLinearAdd", 1, 2, 8, qlinearBinary<graph::AddOp>},
-      {"com.microsoft.QLinearAveragePool", 1, 2, 5, qlinearAveragePool},
-      {"com.microsoft.QLinearConcat", 1, 5, -1, qlinearConcat},
-      {"com.microsoft.QLinearGlobalAveragePool", 1, 2, 5,
-       qlinearGlobalAveragePool},
-      {"com.microsoft.QLinearLeakyRelu", 1, 2, 5, qlinearLeakyRelu},
-      {"com.microsoft.QLinearMul", 1, 2, 8, qlinearBinary<graph::MulOp>},
-      {"com.microsoft.QLinearSigmoid", 1, 2, 5, qlinearSigmoid},
-      {"com.microsoft.QLinearSoftmax", 1, 2, 5, qlinearSoftmax},
+OpFamily quantizedLayerOps() {
+  return {
+      {"com.microsoft.DynamicQuantizeMatMul", dynamicQuantizeMatmul, {1, 3, 5}},
+      {"com.microsoft.MatMulIntegerToFloat", matmulIntegerToFloat, {1, 4, 7}},
+      {"com.microsoft.QGemm", quantizedGemm, {1, 6, 9}},
+      {"com.microsoft.QLinearAdd", qlinearBinary<graph::AddOp>, {1, 2, 8}},
+      {"com.microsoft.QLinearAveragePool", qlinearAveragePool, {1, 2, 5}},
+      {"com.microsoft.QLinearConcat", qlinearConcat, {1, 5, -1}},
+      {"com.microsoft.QLinearGlobalAveragePool",
+       qlinearGlobalAveragePool,
+       {1, 2, 5}},
+      {"com.microsoft.QLinearLeakyRelu", qlinearLeakyRelu, {1, 2, 5}},
+      {"com.microsoft.QLinearMul", qlinearBinary<graph::MulOp>, {1, 2, 8}},
+      {"com.microsoft.QLinearSigmoid", qlinearSigmoid, {1, 2, 5}},
+      {"com.microsoft.QLinearSoftmax", qlinearSoftmax, {1, 2, 5}},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx

@@ -92,7 +92,7 @@ Value subtractZeroPoints(NodeBuilder &b, Value y, Value a, Value scales,
   Ints blocks(b.shape(a).drop_back());
   blocks.append({w.blocks(), w.blockSize});
   int64_t last = blocks.size() - 1;
-  Value sums = b.reduce(graph::ReduceKind::Sum, b.reshape(a, blocks), {last},
+  Value sums = b.reduce(Kind::Sum, b.reshape(a, blocks), {last},
                         /*keepdims=*/false);
   return b.sub(y, b.matmul(sums, b.mul(b.transpose(zero, {1, 0}), scales)));
 }
@@ -172,11 +172,10 @@ Results matmulNBits(NodeBuilder &b) {
 
 } // namespace
 
-ArrayRef<OpEntry> quantizedWeightsOps() {
-  static const OpEntry entries[] = {
-      {"com.microsoft.MatMulNBits", 1, 3, 6, matmulNBits},
+OpFamily quantizedWeightsOps() {
+  return {
+      {"com.microsoft.MatMulNBits", matmulNBits, {1, 3, 6}},
   };
-  return entries;
 }
 
 } // namespace tinh::onnx
