@@ -125,21 +125,19 @@ Results gelu(NodeBuilder &b) {
 } // namespace
 
 OpFamily activationOps() {
-  return {
-      {"Celu", celu, {1, 1, 1}},
-      {"Elu", elu},
-      {"Gelu", gelu},
-      {"HardSigmoid", hardSigmoid},
-      {"HardSwish", hardSwish},
-      {"LeakyRelu", leakyRelu},
-      {"Mish", mish},
-      {"PRelu", pRelu},
-      {"Selu", selu},
-      {"Shrink", shrink},
-      {"SwiGLU", swiglu},
-      {"Swish", swish},
-      {"ThresholdedRelu", thresholdedRelu},
-  };
+  return {{"Celu", celu, {1, 1, 1}},
+          {"Elu", elu},
+          {"Gelu", gelu},
+          {"HardSigmoid", hardSigmoid},
+          {"HardSwish", hardSwish},
+          {"LeakyRelu", leakyRelu},
+          {"Mish", mish},
+          {"PRelu", pRelu},
+          {"Selu", selu},
+          {"Shrink", shrink},
+          {"SwiGLU", swiglu},
+          {"Swish", swish},
+          {"ThresholdedRelu", thresholdedRelu}};
 }
 
 } // namespace tinh::onnx

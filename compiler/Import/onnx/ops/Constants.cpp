@@ -125,12 +125,10 @@ Results eyeLike(NodeBuilder &b) {
 } // namespace
 
 OpFamily constantOps() {
-  return {
-      {"Constant", constant},
-      {"ConstantOfShape", constantOfShape},
-      {"EyeLike", eyeLike},
-      {"Range", range},
-  };
+  return {{"Constant", constant},
+          {"ConstantOfShape", constantOfShape},
+          {"EyeLike", eyeLike},
+          {"Range", range}};
 }
 
 } // namespace tinh::onnx

@@ -211,10 +211,11 @@ Results col2im(NodeBuilder &b) {
 } // namespace
 
 OpFamily contractionOps() {
-  return {
-      {"Col2Im", col2im}, {"Conv", conv},     {"ConvTranspose", convTranspose},
-      {"Gemm", gemm},     {"MatMul", matmul},
-  };
+  return {{"Col2Im", col2im},
+          {"Conv", conv},
+          {"ConvTranspose", convTranspose},
+          {"Gemm", gemm},
+          {"MatMul", matmul}};
 }
 
 } // namespace tinh::onnx

@@ -278,10 +278,6 @@ Results einsum(NodeBuilder &b) {
 
 } // namespace
 
-OpFamily einsumOps() {
-  return {
-      {"Einsum", einsum},
-  };
-}
+OpFamily einsumOps() { return {{"Einsum", einsum}}; }
 
 } // namespace tinh::onnx

@@ -243,20 +243,18 @@ Results embedLayerNorm(NodeBuilder &b) {
 } // namespace
 
 OpFamily fusedOps() {
-  return {
-      {"com.microsoft.BiasGelu", biasGelu, {1, 2, 2}},
-      {"com.microsoft.EmbedLayerNormalization", embedLayerNorm, {1, 1, 9}},
-      {"com.microsoft.FastGelu", fastGelu, {1, 1, 2}},
-      {"com.microsoft.FusedConv", fusedConv, {1, 2, 4}},
-      {"com.microsoft.FusedGemm", fusedGemm, {1, 2, 3}},
-      {"com.microsoft.FusedMatMul", fusedMatmul, {1, 2, 2}},
-      {"com.microsoft.Gelu", fusedGelu, {1, 1, 1}},
-      {"com.microsoft.QuickGelu", quickGelu, {1, 1, 1}},
-      {"com.microsoft.SkipLayerNormalization", skipLayerNorm, {1, 3, 5}},
-      {"com.microsoft.SkipSimplifiedLayerNormalization",
-       skipRmsNorm,
-       {1, 3, 4}},
-  };
+  return {{"com.microsoft.BiasGelu", biasGelu, {1, 2, 2}},
+          {"com.microsoft.EmbedLayerNormalization", embedLayerNorm, {1, 1, 9}},
+          {"com.microsoft.FastGelu", fastGelu, {1, 1, 2}},
+          {"com.microsoft.FusedConv", fusedConv, {1, 2, 4}},
+          {"com.microsoft.FusedGemm", fusedGemm, {1, 2, 3}},
+          {"com.microsoft.FusedMatMul", fusedMatmul, {1, 2, 2}},
+          {"com.microsoft.Gelu", fusedGelu, {1, 1, 1}},
+          {"com.microsoft.QuickGelu", quickGelu, {1, 1, 1}},
+          {"com.microsoft.SkipLayerNormalization", skipLayerNorm, {1, 3, 5}},
+          {"com.microsoft.SkipSimplifiedLayerNormalization",
+           skipRmsNorm,
+           {1, 3, 4}}};
 }
 
 } // namespace tinh::onnx

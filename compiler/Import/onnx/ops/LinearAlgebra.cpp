@@ -93,10 +93,6 @@ Results determinant(NodeBuilder &b) {
 
 } // namespace
 
-OpFamily linearAlgebraOps() {
-  return {
-      {"Det", determinant},
-  };
-}
+OpFamily linearAlgebraOps() { return {{"Det", determinant}}; }
 
 } // namespace tinh::onnx

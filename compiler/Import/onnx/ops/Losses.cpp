@@ -103,10 +103,8 @@ Results softmaxCrossEntropy(NodeBuilder &b) {
 } // namespace
 
 OpFamily lossOps() {
-  return {
-      {"NegativeLogLikelihoodLoss", negativeLogLikelihood},
-      {"SoftmaxCrossEntropyLoss", softmaxCrossEntropy},
-  };
+  return {{"NegativeLogLikelihoodLoss", negativeLogLikelihood},
+          {"SoftmaxCrossEntropyLoss", softmaxCrossEntropy}};
 }
 
 } // namespace tinh::onnx

@@ -464,20 +464,18 @@ Results spaceToDepth(NodeBuilder &b) {
 } // namespace
 
 OpFamily movementOps() {
-  return {
-      {"CenterCropPad", centerCropPad},
-      {"Concat", concat},
-      {"DepthToSpace", depthToSpace},
-      {"Gather", gather<graph::GatherOp>},
-      {"GatherElements", gather<graph::GatherElementsOp>},
-      {"GatherND", gatherNd},
-      {"OneHot", oneHot},
-      {"Pad", pad},
-      {"Slice", slice},
-      {"SpaceToDepth", spaceToDepth},
-      {"Split", split},
-      {"Trilu", trilu},
-  };
+  return {{"CenterCropPad", centerCropPad},
+          {"Concat", concat},
+          {"DepthToSpace", depthToSpace},
+          {"Gather", gather<graph::GatherOp>},
+          {"GatherElements", gather<graph::GatherElementsOp>},
+          {"GatherND", gatherNd},
+          {"OneHot", oneHot},
+          {"Pad", pad},
+          {"Slice", slice},
+          {"SpaceToDepth", spaceToDepth},
+          {"Split", split},
+          {"Trilu", trilu}};
 }
 
 } // namespace tinh::onnx

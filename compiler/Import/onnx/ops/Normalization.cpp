@@ -232,20 +232,18 @@ Results meanVariance(NodeBuilder &b) {
 } // namespace
 
 OpFamily normalizationOps() {
-  return {
-      {"BatchNormalization", batchNorm},
-      {"GroupNormalization", groupNorm},
-      {"InstanceNormalization", instanceNorm},
-      {"LRN", lrn},
-      // ONNX Runtime writes it into models of older operator sets, too.
-      {"LayerNormalization", layerNormalization, {1, 2, 3}},
-      {"LogSoftmax", softmax<graph::LogSoftmaxOp>},
-      {"LpNormalization", lpNormalization},
-      {"MeanVarianceNormalization", meanVariance},
-      {"RMSNormalization", rmsNormalization},
-      {"SimplifiedLayerNormalization", rmsNormalization, {1, 2, 2}},
-      {"Softmax", softmax<graph::SoftmaxOp>},
-  };
+  return {{"BatchNormalization", batchNorm},
+          {"GroupNormalization", groupNorm},
+          {"InstanceNormalization", instanceNorm},
+          {"LRN", lrn},
+          // ONNX Runtime writes it into models of older operator sets, too.
+          {"LayerNormalization", layerNormalization, {1, 2, 3}},
+          {"LogSoftmax", softmax<graph::LogSoftmaxOp>},
+          {"LpNormalization", lpNormalization},
+          {"MeanVarianceNormalization", meanVariance},
+          {"RMSNormalization", rmsNormalization},
+          {"SimplifiedLayerNormalization", rmsNormalization, {1, 2, 2}},
+          {"Softmax", softmax<graph::SoftmaxOp>}};
 }
 
 } // namespace tinh::onnx

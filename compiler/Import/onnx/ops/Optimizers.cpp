@@ -120,11 +120,9 @@ Results momentum(NodeBuilder &b) {
 } // namespace
 
 OpFamily optimizerOps() {
-  return {
-      {"ai.onnx.preview.training.Adagrad", adagrad, {1, 5, -1}},
-      {"ai.onnx.preview.training.Adam", adam, {1, 6, -1}},
-      {"ai.onnx.preview.training.Momentum", momentum, {1, 5, -1}},
-  };
+  return {{"ai.onnx.preview.training.Adagrad", adagrad, {1, 5, -1}},
+          {"ai.onnx.preview.training.Adam", adam, {1, 6, -1}},
+          {"ai.onnx.preview.training.Momentum", momentum, {1, 5, -1}}};
 }
 
 } // namespace tinh::onnx

@@ -330,14 +330,12 @@ Value averagePool(NodeBuilder &b, Value x) {
 }
 
 OpFamily poolingOps() {
-  return {
-      {"AveragePool", averagePoolNode},
-      {"GlobalAveragePool", globalPool<Kind::Mean>},
-      {"GlobalLpPool", globalLpPool},
-      {"GlobalMaxPool", globalPool<Kind::Max>},
-      {"LpPool", lpPool},
-      {"MaxPool", maxPool},
-  };
+  return {{"AveragePool", averagePoolNode},
+          {"GlobalAveragePool", globalPool<Kind::Mean>},
+          {"GlobalLpPool", globalLpPool},
+          {"GlobalMaxPool", globalPool<Kind::Max>},
+          {"LpPool", lpPool},
+          {"MaxPool", maxPool}};
 }
 
 } // namespace tinh::onnx

@@ -176,14 +176,12 @@ Results multinomial(NodeBuilder &b) {
 } // namespace
 
 OpFamily randomOps() {
-  return {
-      {"Bernoulli", bernoulli},
-      {"Multinomial", multinomial},
-      {"RandomNormal", randomTensor<drawNormal>},
-      {"RandomNormalLike", randomTensor<drawNormal>},
-      {"RandomUniform", randomTensor<drawUniform>},
-      {"RandomUniformLike", randomTensor<drawUniform>},
-  };
+  return {{"Bernoulli", bernoulli},
+          {"Multinomial", multinomial},
+          {"RandomNormal", randomTensor<drawNormal>},
+          {"RandomNormalLike", randomTensor<drawNormal>},
+          {"RandomUniform", randomTensor<drawUniform>},
+          {"RandomUniformLike", randomTensor<drawUniform>}};
 }
 
 } // namespace tinh::onnx

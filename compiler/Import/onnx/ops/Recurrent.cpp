@@ -430,12 +430,6 @@ Results gru(NodeBuilder &b) {
 
 } // namespace
 
-OpFamily recurrentOps() {
-  return {
-      {"GRU", gru},
-      {"LSTM", lstm},
-      {"RNN", rnn},
-  };
-}
+OpFamily recurrentOps() { return {{"GRU", gru}, {"LSTM", lstm}, {"RNN", rnn}}; }
 
 } // namespace tinh::onnx

@@ -188,23 +188,21 @@ Results hardmax(NodeBuilder &b) {
 } // namespace
 
 OpFamily reductionOps() {
-  return {
-      {"ArgMax", arg<graph::ArgmaxOp>},
-      {"ArgMin", arg<graph::ArgminOp>},
-      {"CumProd", cumprod},
-      {"CumSum", cumsum},
-      {"Hardmax", hardmax},
-      {"ReduceL1", l1},
-      {"ReduceL2", l2},
-      {"ReduceLogSum", logSum},
-      {"ReduceLogSumExp", logSumExp},
-      {"ReduceMax", plain<Kind::Max>},
-      {"ReduceMean", plain<Kind::Mean>},
-      {"ReduceMin", plain<Kind::Min>},
-      {"ReduceProd", plain<Kind::Prod>},
-      {"ReduceSum", plain<Kind::Sum>},
-      {"ReduceSumSquare", sumSquare},
-  };
+  return {{"ArgMax", arg<graph::ArgmaxOp>},
+          {"ArgMin", arg<graph::ArgminOp>},
+          {"CumProd", cumprod},
+          {"CumSum", cumsum},
+          {"Hardmax", hardmax},
+          {"ReduceL1", l1},
+          {"ReduceL2", l2},
+          {"ReduceLogSum", logSum},
+          {"ReduceLogSumExp", logSumExp},
+          {"ReduceMax", plain<Kind::Max>},
+          {"ReduceMean", plain<Kind::Mean>},
+          {"ReduceMin", plain<Kind::Min>},
+          {"ReduceProd", plain<Kind::Prod>},
+          {"ReduceSum", plain<Kind::Sum>},
+          {"ReduceSumSquare", sumSquare}};
 }
 
 } // namespace tinh::onnx

@@ -124,13 +124,11 @@ Results maxUnpool(NodeBuilder &b) {
 } // namespace
 
 OpFamily scatterOps() {
-  return {
-      {"MaxUnpool", maxUnpool},
-      {"Scatter", scatterElements},
-      {"ScatterElements", scatterElements},
-      {"ScatterND", scatterNd},
-      {"TensorScatter", tensorScatter},
-  };
+  return {{"MaxUnpool", maxUnpool},
+          {"Scatter", scatterElements},
+          {"ScatterElements", scatterElements},
+          {"ScatterND", scatterNd},
+          {"TensorScatter", tensorScatter}};
 }
 
 } // namespace tinh::onnx

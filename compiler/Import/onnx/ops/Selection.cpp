@@ -255,13 +255,11 @@ Results reverseSequence(NodeBuilder &b) {
 } // namespace
 
 OpFamily selectionOps() {
-  return {
-      {"Compress", compress},
-      {"NonZero", nonZero},
-      {"ReverseSequence", reverseSequence},
-      {"TopK", topK},
-      {"Unique", unique},
-  };
+  return {{"Compress", compress},
+          {"NonZero", nonZero},
+          {"ReverseSequence", reverseSequence},
+          {"TopK", topK},
+          {"Unique", unique}};
 }
 
 } // namespace tinh::onnx

@@ -217,20 +217,18 @@ Results optionalHasElement(NodeBuilder &b) {
 } // namespace
 
 OpFamily sequenceOps() {
-  return {
-      {"ConcatFromSequence", concatFromSequence, {}, Takes::Sequence},
-      {"Identity", identity, {}, Takes::Sequence},
-      {"Optional", identity, {}, Takes::Sequence},
-      {"OptionalGetElement", optionalElement, {}, Takes::Sequence},
-      {"OptionalHasElement", optionalHasElement, {}, Takes::Sequence},
-      {"SequenceAt", sequenceAt, {}, Takes::Sequence},
-      {"SequenceConstruct", sequenceConstruct},
-      {"SequenceEmpty", sequenceEmpty},
-      {"SequenceErase", sequenceErase, {}, Takes::Sequence},
-      {"SequenceInsert", sequenceInsert, {}, Takes::Sequence},
-      {"SequenceLength", sequenceLength, {}, Takes::Sequence},
-      {"SplitToSequence", splitToSequence},
-  };
+  return {{"ConcatFromSequence", concatFromSequence, {}, Takes::Sequence},
+          {"Identity", identity, {}, Takes::Sequence},
+          {"Optional", identity, {}, Takes::Sequence},
+          {"OptionalGetElement", optionalElement, {}, Takes::Sequence},
+          {"OptionalHasElement", optionalHasElement, {}, Takes::Sequence},
+          {"SequenceAt", sequenceAt, {}, Takes::Sequence},
+          {"SequenceConstruct", sequenceConstruct},
+          {"SequenceEmpty", sequenceEmpty},
+          {"SequenceErase", sequenceErase, {}, Takes::Sequence},
+          {"SequenceInsert", sequenceInsert, {}, Takes::Sequence},
+          {"SequenceLength", sequenceLength, {}, Takes::Sequence},
+          {"SplitToSequence", splitToSequence}};
 }
 
 } // namespace tinh::onnx

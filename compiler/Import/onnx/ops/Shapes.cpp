@@ -249,19 +249,17 @@ Results transpose(NodeBuilder &b) {
 } // namespace
 
 OpFamily shapeOps() {
-  return {
-      {"Expand", expand},
-      {"Flatten", flatten},
-      {"Reshape", reshape, {1, 1, 1}},
-      {"Reshape", reshape, {5, 2, 2}},
-      {"Shape", shapeOf},
-      {"Size", sizeOf},
-      {"Squeeze", squeeze},
-      {"Tile", tile, {1, 3, 3}},
-      {"Tile", tile, {6, 2, 2}},
-      {"Transpose", transpose},
-      {"Unsqueeze", unsqueeze},
-  };
+  return {{"Expand", expand},
+          {"Flatten", flatten},
+          {"Reshape", reshape, {1, 1, 1}},
+          {"Reshape", reshape, {5, 2, 2}},
+          {"Shape", shapeOf},
+          {"Size", sizeOf},
+          {"Squeeze", squeeze},
+          {"Tile", tile, {1, 3, 3}},
+          {"Tile", tile, {6, 2, 2}},
+          {"Transpose", transpose},
+          {"Unsqueeze", unsqueeze}};
 }
 
 } // namespace tinh::onnx

@@ -321,11 +321,9 @@ Results melWeightMatrix(NodeBuilder &b) {
 } // namespace
 
 OpFamily signalOps() {
-  return {
-      {"BlackmanWindow", blackman},         {"DFT", dft},
-      {"HammingWindow", hamming},           {"HannWindow", hann},
-      {"MelWeightMatrix", melWeightMatrix}, {"STFT", stft},
-  };
+  return {{"BlackmanWindow", blackman},         {"DFT", dft},
+          {"HammingWindow", hamming},           {"HannWindow", hann},
+          {"MelWeightMatrix", melWeightMatrix}, {"STFT", stft}};
 }
 
 } // namespace tinh::onnx

@@ -188,8 +188,7 @@ OpFamily labelOps() {
        labelEncoderOfClasses,
        {1, 1, 1},
        Takes::Strings},
-      {"ai.onnx.ml.LabelEncoder", labelEncoder, {2, 1, 1}, Takes::Strings},
-  };
+      {"ai.onnx.ml.LabelEncoder", labelEncoder, {2, 1, 1}, Takes::Strings}};
 }
 
 } // namespace tinh::onnx

@@ -183,12 +183,10 @@ std::optional<OpEntry> findOpOnStrings(StringRef domain, StringRef name,
 }
 
 OpFamily stringOps() {
-  return {
-      {"RegexFullMatch", regexFullMatch, {}, Takes::Strings},
-      {"StringConcat", stringConcat, {}, Takes::Strings},
-      {"StringNormalizer", stringNormalizer, {}, Takes::Strings},
-      {"StringSplit", stringSplit, {}, Takes::Strings},
-  };
+  return {{"RegexFullMatch", regexFullMatch, {}, Takes::Strings},
+          {"StringConcat", stringConcat, {}, Takes::Strings},
+          {"StringNormalizer", stringNormalizer, {}, Takes::Strings},
+          {"StringSplit", stringSplit, {}, Takes::Strings}};
 }
 
 } // namespace tinh::onnx

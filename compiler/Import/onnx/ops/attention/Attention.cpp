@@ -355,10 +355,7 @@ Results rotaryEmbedding(NodeBuilder &b) {
 } // namespace
 
 OpFamily attentionOps() {
-  return {
-      {"Attention", attention},
-      {"RotaryEmbedding", rotaryEmbedding},
-  };
+  return {{"Attention", attention}, {"RotaryEmbedding", rotaryEmbedding}};
 }
 
 } // namespace tinh::onnx

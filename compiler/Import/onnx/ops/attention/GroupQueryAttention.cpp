@@ -286,8 +286,7 @@ Results groupQueryAttention(NodeBuilder &b) {
 
 OpFamily groupQueryAttentionOps() {
   return {
-      {"com.microsoft.GroupQueryAttention", groupQueryAttention, {1, 1, 17}},
-  };
+      {"com.microsoft.GroupQueryAttention", groupQueryAttention, {1, 1, 17}}};
 }
 
 } // namespace tinh::onnx

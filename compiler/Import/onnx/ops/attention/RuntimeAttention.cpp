@@ -341,12 +341,10 @@ Results runtimeRotaryEmbedding(NodeBuilder &b) {
 } // namespace
 
 OpFamily runtimeAttentionOps() {
-  return {
-      {"com.microsoft.Attention", runtimeAttention, {1, 2, 7}},
-      {"com.microsoft.MultiHeadAttention", multiHeadAttention, {1, 1, 10}},
-      {"com.microsoft.QAttention", quantizedAttention, {1, 5, 9}},
-      {"com.microsoft.RotaryEmbedding", runtimeRotaryEmbedding, {1, 4, 4}},
-  };
+  return {{"com.microsoft.Attention", runtimeAttention, {1, 2, 7}},
+          {"com.microsoft.MultiHeadAttention", multiHeadAttention, {1, 1, 10}},
+          {"com.microsoft.QAttention", quantizedAttention, {1, 5, 9}},
+          {"com.microsoft.RotaryEmbedding", runtimeRotaryEmbedding, {1, 4, 4}}};
 }
 
 } // namespace tinh::onnx

@@ -237,10 +237,8 @@ Results causalConvWithState(NodeBuilder &b) {
 } // namespace
 
 OpFamily stateOps() {
-  return {
-      {"CausalConvWithState", causalConvWithState},
-      {"LinearAttention", linearAttention},
-  };
+  return {{"CausalConvWithState", causalConvWithState},
+          {"LinearAttention", linearAttention}};
 }
 
 } // namespace tinh::onnx

@@ -415,11 +415,9 @@ Results deformConv(NodeBuilder &b) {
 } // namespace
 
 OpFamily regionOps() {
-  return {
-      {"DeformConv", deformConv},
-      {"MaxRoiPool", maxRoiPool},
-      {"RoiAlign", roiAlign},
-  };
+  return {{"DeformConv", deformConv},
+          {"MaxRoiPool", maxRoiPool},
+          {"RoiAlign", roiAlign}};
 }
 
 } // namespace tinh::onnx

@@ -384,11 +384,6 @@ Results resize(NodeBuilder &b) {
 
 } // namespace
 
-OpFamily resizeOps() {
-  return {
-      {"Resize", resize},
-      {"Upsample", resize},
-  };
-}
+OpFamily resizeOps() { return {{"Resize", resize}, {"Upsample", resize}}; }
 
 } // namespace tinh::onnx

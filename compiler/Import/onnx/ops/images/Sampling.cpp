@@ -256,10 +256,7 @@ Results affineGrid(NodeBuilder &b) {
 } // namespace
 
 OpFamily samplingOps() {
-  return {
-      {"AffineGrid", affineGrid},
-      {"GridSample", gridSample},
-  };
+  return {{"AffineGrid", affineGrid}, {"GridSample", gridSample}};
 }
 
 } // namespace tinh::onnx

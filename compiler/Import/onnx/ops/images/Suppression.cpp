@@ -215,10 +215,6 @@ Results nonMaxSuppression(NodeBuilder &b) { return {Suppression(b).build()}; }
 
 } // namespace
 
-OpFamily suppressionOps() {
-  return {
-      {"NonMaxSuppression", nonMaxSuppression},
-  };
-}
+OpFamily suppressionOps() { return {{"NonMaxSuppression", nonMaxSuppression}}; }
 
 } // namespace tinh::onnx

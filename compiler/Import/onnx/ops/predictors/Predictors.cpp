@@ -342,8 +342,7 @@ OpFamily predictorOps() {
       {"ai.onnx.ml.LinearRegressor", linearRegressor, {1, 1, 1}},
       {"ai.onnx.ml.Normalizer", normalizer, {1, 1, 1}},
       {"ai.onnx.ml.OneHotEncoder", oneHotEncoder, {1, 1, 1}, Takes::Strings},
-      {"ai.onnx.ml.Scaler", scaler, {1, 1, 1}},
-  };
+      {"ai.onnx.ml.Scaler", scaler, {1, 1, 1}}};
 }
 
 } // namespace tinh::onnx

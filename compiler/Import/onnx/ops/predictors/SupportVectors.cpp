@@ -355,10 +355,8 @@ Results svmClassifier(NodeBuilder &b) {
 } // namespace
 
 OpFamily supportVectorOps() {
-  return {
-      {"ai.onnx.ml.SVMClassifier", svmClassifier, {1, 1, 1}},
-      {"ai.onnx.ml.SVMRegressor", svmRegressor, {1, 1, 1}},
-  };
+  return {{"ai.onnx.ml.SVMClassifier", svmClassifier, {1, 1, 1}},
+          {"ai.onnx.ml.SVMRegressor", svmRegressor, {1, 1, 1}}};
 }
 
 } // namespace tinh::onnx

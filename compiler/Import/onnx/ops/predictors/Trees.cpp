@@ -333,8 +333,7 @@ OpFamily treeOps() {
   return {
       {"ai.onnx.ml.TreeEnsemble", treeEnsemble, {5, 1, 1}},
       {"ai.onnx.ml.TreeEnsembleClassifier", treeEnsembleClassifier, {1, 1, 1}},
-      {"ai.onnx.ml.TreeEnsembleRegressor", treeEnsembleRegressor, {1, 1, 1}},
-  };
+      {"ai.onnx.ml.TreeEnsembleRegressor", treeEnsembleRegressor, {1, 1, 1}}};
 }
 
 } // namespace tinh::onnx

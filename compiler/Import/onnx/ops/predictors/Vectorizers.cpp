@@ -241,9 +241,7 @@ Results tfIdfVectorizer(NodeBuilder &b) {
 } // namespace
 
 OpFamily vectorizerOps() {
-  return {
-      {"TfIdfVectorizer", tfIdfVectorizer, {}, Takes::Strings},
-  };
+  return {{"TfIdfVectorizer", tfIdfVectorizer, {}, Takes::Strings}};
 }
 
 } // namespace tinh::onnx

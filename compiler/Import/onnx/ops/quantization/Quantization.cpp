@@ -344,17 +344,15 @@ Results qlinearConv(NodeBuilder &b) {
 } // namespace
 
 OpFamily quantizationOps() {
-  return {
-      {"com.microsoft.DequantizeLinear", dequantizeLinear, {1, 2, 3}},
-      {"com.microsoft.QuantizeLinear", quantizeLinear, {1, 2, 3}},
-      {"ConvInteger", convInteger},
-      {"DequantizeLinear", dequantizeLinear},
-      {"DynamicQuantizeLinear", dynamicQuantizeLinear},
-      {"MatMulInteger", matmulInteger},
-      {"QLinearConv", qlinearConv},
-      {"QLinearMatMul", qlinearMatmul},
-      {"QuantizeLinear", quantizeLinear},
-  };
+  return {{"com.microsoft.DequantizeLinear", dequantizeLinear, {1, 2, 3}},
+          {"com.microsoft.QuantizeLinear", quantizeLinear, {1, 2, 3}},
+          {"ConvInteger", convInteger},
+          {"DequantizeLinear", dequantizeLinear},
+          {"DynamicQuantizeLinear", dynamicQuantizeLinear},
+          {"MatMulInteger", matmulInteger},
+          {"QLinearConv", qlinearConv},
+          {"QLinearMatMul", qlinearMatmul},
+          {"QuantizeLinear", quantizeLinear}};
 }
 
 } // namespace tinh::onnx

@@ -185,8 +185,7 @@ OpFamily quantizedLayerOps() {
       {"com.microsoft.QLinearLeakyRelu", qlinearLeakyRelu, {1, 2, 5}},
       {"com.microsoft.QLinearMul", qlinearBinary<graph::MulOp>, {1, 2, 8}},
       {"com.microsoft.QLinearSigmoid", qlinearSigmoid, {1, 2, 5}},
-      {"com.microsoft.QLinearSoftmax", qlinearSoftmax, {1, 2, 5}},
-  };
+      {"com.microsoft.QLinearSoftmax", qlinearSoftmax, {1, 2, 5}}};
 }
 
 } // namespace tinh::onnx

@@ -173,9 +173,7 @@ Results matmulNBits(NodeBuilder &b) {
 } // namespace
 
 OpFamily quantizedWeightsOps() {
-  return {
-      {"com.microsoft.MatMulNBits", matmulNBits, {1, 3, 6}},
-  };
+  return {{"com.microsoft.MatMulNBits", matmulNBits, {1, 3, 6}}};
 }
 
 } // namespace tinh::onnx
