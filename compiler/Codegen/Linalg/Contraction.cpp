@@ -316,9 +316,7 @@ FailureOr<Value> lowerConvWeightGradient(graph::ConvWeightGradientOp op,
 } // namespace
 
 void attachContractionLowerings(MLIRContext *context) {
-  attachLowering<graph::MatmulOp, lowerMatmul>(context);
-  attachLowering<graph::ConvOp, lowerConv>(context);
-  attachLowering<graph::ConvWeightGradientOp, lowerConvWeightGradient>(context);
+  attachLowerings<lowerMatmul, lowerConv, lowerConvWeightGradient>(context);
 }
 
 } // namespace tinh::codegen

@@ -259,23 +259,18 @@ FailureOr<Value> lowerWhere(graph::WhereOp op, Emitter &e,
 
 void attachElementwiseLowerings(MLIRContext *context) {
 #define UNARY_SCALAR(NAME, ...)                                                \
-  attachLowering<                                                              \
-      graph::NAME##Op,                                                         \
+  attachLowerings<                                                             \
       lowerUnary<graph::NAME##Op, [](Scalars &s, Value x) -> Value {           \
         return __VA_ARGS__;                                                    \
       }>>(context);
 #define BINARY_SCALAR(NAME, ...)                                               \
-  attachLowering<                                                              \
-      graph::NAME##Op,                                                         \
+  attachLowerings<                                                             \
       lowerBinary<graph::NAME##Op, [](Scalars &s, Value a, Value b) -> Value { \
         return __VA_ARGS__;                                                    \
       }>>(context);
 #include "dialects/graph/ElementwiseOps.inc"
-  attachLowering<graph::GeluOp, lowerGelu>(context);
-  attachLowering<graph::CastOp, lowerCast>(context);
-  attachLowering<graph::BitcastOp, lowerBitcast>(context);
-  attachLowering<graph::CompareOp, lowerCompare>(context);
-  attachLowering<graph::WhereOp, lowerWhere>(context);
+  attachLowerings<lowerGelu, lowerCast, lowerBitcast, lowerCompare, lowerWhere>(
+      context);
 }
 
 } // namespace tinh::codegen

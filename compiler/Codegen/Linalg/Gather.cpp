@@ -87,9 +87,7 @@ FailureOr<Value> lowerGatherNd(graph::GatherNdOp op, Emitter &e,
 } // namespace
 
 void attachGatherLowerings(MLIRContext *context) {
-  attachLowering<graph::GatherOp, lowerGather>(context);
-  attachLowering<graph::GatherElementsOp, lowerGatherElements>(context);
-  attachLowering<graph::GatherNdOp, lowerGatherNd>(context);
+  attachLowerings<lowerGather, lowerGatherElements, lowerGatherNd>(context);
 }
 
 } // namespace tinh::codegen

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A lowering is a function from an op and its operands, already in linalg, to
-// the op's result; `attachLowering<FooOp, lowerFoo>(context)` makes it the op's
+// the op's result; `attachLowerings<lowerFoo>(context)` makes it the op's
 // LowerToLinalgInterface.
 //
 //===----------------------------------------------------------------------===//
@@ -43,9 +43,12 @@ struct Model
   }
 };
 
-template <typename Op, Lowering<Op> lowering>
-void attachLowering(mlir::MLIRContext *context) {
+template <auto lowering, typename Op>
+void attachLowering(mlir::MLIRContext *context, Lowering<Op> /*same*/) {
   Op::template attachInterface<Model<Op, lowering>>(*context);
+}
+template <auto... lowerings> void attachLowerings(mlir::MLIRContext *context) {
+  (attachLowering<lowerings>(context, lowerings), ...);
 }
 
 // One for each family, in the file of its name.

@@ -167,14 +167,8 @@ FailureOr<Value> lowerIota(graph::IotaOp op, Emitter &e, ValueRange) {
 
 void attachMovementLowerings(MLIRContext *context) {
   using namespace graph;
-  attachLowering<ConstantOp, lowerConstant>(context);
-  attachLowering<ReshapeOp, lowerReshape>(context);
-  attachLowering<BroadcastOp, lowerBroadcast>(context);
-  attachLowering<TransposeOp, lowerTranspose>(context);
-  attachLowering<ConcatOp, lowerConcat>(context);
-  attachLowering<SliceOp, lowerSlice>(context);
-  attachLowering<PadOp, lowerPad>(context);
-  attachLowering<IotaOp, lowerIota>(context);
+  attachLowerings<lowerConstant, lowerReshape, lowerBroadcast, lowerTranspose,
+                  lowerConcat, lowerSlice, lowerPad, lowerIota>(context);
 }
 
 } // namespace tinh::codegen

@@ -322,12 +322,9 @@ FailureOr<Value> lowerAttention(graph::AttentionOp op, Emitter &e,
 
 void attachNormalizationLowerings(MLIRContext *context) {
   using namespace graph;
-  attachLowering<SoftmaxOp, lowerSoftmax<SoftmaxOp>>(context);
-  attachLowering<LogSoftmaxOp, lowerSoftmax<LogSoftmaxOp>>(context);
-  attachLowering<LayerNormOp, lowerLayerNorm>(context);
-  attachLowering<BatchNormOp, lowerBatchNorm>(context);
-  attachLowering<LrnOp, lowerLrn>(context);
-  attachLowering<AttentionOp, lowerAttention>(context);
+  attachLowerings<lowerSoftmax<SoftmaxOp>, lowerSoftmax<LogSoftmaxOp>,
+                  lowerLayerNorm, lowerBatchNorm, lowerLrn, lowerAttention>(
+      context);
 }
 
 } // namespace tinh::codegen

@@ -270,9 +270,7 @@ FailureOr<Value> lowerMaxPoolGradient(graph::MaxPoolGradientOp op, Emitter &e,
 } // namespace
 
 void attachPoolingLowerings(MLIRContext *context) {
-  attachLowering<graph::MaxPoolOp, lowerMaxPool>(context);
-  attachLowering<graph::AvgPoolOp, lowerAvgPool>(context);
-  attachLowering<graph::MaxPoolGradientOp, lowerMaxPoolGradient>(context);
+  attachLowerings<lowerMaxPool, lowerAvgPool, lowerMaxPoolGradient>(context);
 }
 
 } // namespace tinh::codegen

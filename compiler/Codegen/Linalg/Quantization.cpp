@@ -154,9 +154,7 @@ FailureOr<Value> lowerUnpackInt4(graph::UnpackInt4Op op, Emitter &e,
 } // namespace
 
 void attachQuantizationLowerings(MLIRContext *context) {
-  attachLowering<graph::QuantizeOp, lowerQuantize>(context);
-  attachLowering<graph::DequantizeOp, lowerDequantize>(context);
-  attachLowering<graph::UnpackInt4Op, lowerUnpackInt4>(context);
+  attachLowerings<lowerQuantize, lowerDequantize, lowerUnpackInt4>(context);
 }
 
 } // namespace tinh::codegen

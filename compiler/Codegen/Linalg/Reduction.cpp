@@ -164,10 +164,8 @@ FailureOr<Value> lowerCumsum(graph::CumsumOp op, Emitter &e,
 } // namespace
 
 void attachReductionLowerings(MLIRContext *context) {
-  attachLowering<graph::ReduceOp, lowerReduce>(context);
-  attachLowering<graph::ArgmaxOp, lowerArg<graph::ArgmaxOp>>(context);
-  attachLowering<graph::ArgminOp, lowerArg<graph::ArgminOp>>(context);
-  attachLowering<graph::CumsumOp, lowerCumsum>(context);
+  attachLowerings<lowerReduce, lowerArg<graph::ArgmaxOp>,
+                  lowerArg<graph::ArgminOp>, lowerCumsum>(context);
 }
 
 } // namespace tinh::codegen

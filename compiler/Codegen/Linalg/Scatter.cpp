@@ -174,9 +174,7 @@ FailureOr<Value> lowerScatterNd(graph::ScatterNdOp op, Emitter &e,
 } // namespace
 
 void attachScatterLowerings(MLIRContext *context) {
-  attachLowering<graph::ScatterOp, lowerScatter>(context);
-  attachLowering<graph::ScatterElementsOp, lowerScatterElements>(context);
-  attachLowering<graph::ScatterNdOp, lowerScatterNd>(context);
+  attachLowerings<lowerScatter, lowerScatterElements, lowerScatterNd>(context);
 }
 
 } // namespace tinh::codegen

@@ -65,7 +65,7 @@ const OpWriter *findWriter(StringRef op) {
     for (const graph::OpFacts &facts : graph::allFacts())
       if (!facts.onnxName.empty())
         all[("graph." + facts.name).str()] = {facts.name, same, facts.onnxName};
-    for (ArrayRef<OpWriter> family :
+    for (const OpWriters &family :
          {contractionWriters(), elementwiseWriters(), movementWriters(),
           normalizationWriters(), poolingWriters(), quantizationWriters(),
           reductionWriters()})

@@ -167,22 +167,24 @@ struct OpWriter {
 /// that say what ONNX calls them, and have no entry.
 Tensor same(NodeWriter &w);
 
+template <auto write, typename OpTy>
+OpWriter entry(Tensor (* /*write*/)(NodeWriter &, OpTy), llvm::StringRef onnx) {
+  return {OpTy::getOperationName(),
+          [](NodeWriter &w) { return write(w, llvm::cast<OpTy>(w.op)); }, onnx};
+}
 /// An entry for a writer that takes its op by its class.
-template <auto write, typename OpTy> Tensor callWriter(NodeWriter &w) {
-  return write(w, llvm::cast<OpTy>(w.op));
+template <auto write> OpWriter entry(llvm::StringRef onnx = "") {
+  return entry<write>(write, onnx);
 }
-template <typename OpTy, Tensor (*write)(NodeWriter &, OpTy)>
-OpWriter entry(llvm::StringRef onnx = "") {
-  return {OpTy::getOperationName(), callWriter<write, OpTy>, onnx};
-}
+using OpWriters = std::vector<OpWriter>;
 
-llvm::ArrayRef<OpWriter> contractionWriters();
-llvm::ArrayRef<OpWriter> elementwiseWriters();
-llvm::ArrayRef<OpWriter> movementWriters();
-llvm::ArrayRef<OpWriter> normalizationWriters();
-llvm::ArrayRef<OpWriter> poolingWriters();
-llvm::ArrayRef<OpWriter> quantizationWriters();
-llvm::ArrayRef<OpWriter> reductionWriters();
+OpWriters contractionWriters();
+OpWriters elementwiseWriters();
+OpWriters movementWriters();
+OpWriters normalizationWriters();
+OpWriters poolingWriters();
+OpWriters quantizationWriters();
+OpWriters reductionWriters();
 
 /// The addition of a constant for each channel that a Conv or a Gemm does, too:
 /// what alone reads the result of `op`. Null if there is none.

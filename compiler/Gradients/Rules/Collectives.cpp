@@ -77,9 +77,8 @@ static void differentiateAllGather(Vjp<graph::AllGatherOp> &vjp) {
 }
 
 void attachCollectiveRules(MLIRContext *context) {
-  attachRule<graph::AllReduceOp, differentiateAllReduce>(context);
-  attachRule<graph::ReduceScatterOp, differentiateReduceScatter>(context);
-  attachRule<graph::AllGatherOp, differentiateAllGather>(context);
+  attachRules<differentiateAllReduce, differentiateReduceScatter,
+              differentiateAllGather>(context);
 }
 
 } // namespace tinh::gradients

@@ -207,10 +207,8 @@ differentiateConvWeightGradient(Vjp<graph::ConvWeightGradientOp> &vjp) {
 }
 
 void attachContractionRules(MLIRContext *context) {
-  attachRule<graph::MatmulOp, differentiateMatmul>(context);
-  attachRule<graph::ConvOp, differentiateConv>(context);
-  attachRule<graph::ConvTransposeOp, differentiateConvTranspose>(context);
-  attachRule<graph::ConvWeightGradientOp, differentiateConvWeightGradient>(
+  attachRules<differentiateMatmul, differentiateConv,
+              differentiateConvTranspose, differentiateConvWeightGradient>(
       context);
 }
 

@@ -56,7 +56,7 @@ static void differentiateUnary(Vjp<Op> &vjp) {
 
 template <typename Op, Value (*slope)(Slope &)>
 static void attachUnary(MLIRContext *context) {
-  attachRule<Op, differentiateUnary<Op, slope>>(context);
+  attachRules<differentiateUnary<Op, slope>>(context);
 }
 
 static Value slopeOfAbs(Slope &s) { return s.apply<graph::SignOp>(s.x); }
@@ -305,14 +305,11 @@ static void differentiateWhere(Vjp<graph::WhereOp> &vjp) {
 //===----------------------------------------------------------------------===//
 
 static void attachUnaryRules(MLIRContext *context) {
-  attachRule<graph::NegOp, differentiateNeg>(context);
-  attachRule<graph::ReluOp, differentiateRelu>(context);
-  attachRule<graph::GeluOp, differentiateGelu>(context);
-  attachRule<graph::CastOp, differentiateCast>(context);
-  attachRule<graph::SignOp, differentiateStep<graph::SignOp>>(context);
-  attachRule<graph::FloorOp, differentiateStep<graph::FloorOp>>(context);
-  attachRule<graph::CeilOp, differentiateStep<graph::CeilOp>>(context);
-  attachRule<graph::RoundOp, differentiateStep<graph::RoundOp>>(context);
+  attachRules<
+      differentiateNeg, differentiateRelu, differentiateGelu, differentiateCast,
+      differentiateStep<graph::SignOp>, differentiateStep<graph::FloorOp>,
+      differentiateStep<graph::CeilOp>, differentiateStep<graph::RoundOp>>(
+      context);
   attachUnary<graph::AbsOp, slopeOfAbs>(context);
   attachUnary<graph::ExpOp, slopeOfExp>(context);
   attachUnary<graph::LogOp, slopeOfLog>(context);
@@ -339,17 +336,12 @@ static void attachUnaryRules(MLIRContext *context) {
 
 void attachElementwiseRules(MLIRContext *context) {
   attachUnaryRules(context);
-  attachRule<graph::AddOp, differentiateAdd>(context);
-  attachRule<graph::SubOp, differentiateSub>(context);
-  attachRule<graph::MulOp, differentiateMul>(context);
-  attachRule<graph::DivOp, differentiateDiv>(context);
-  attachRule<graph::PowOp, differentiatePow>(context);
-  attachRule<graph::MaxOp, differentiateExtreme<graph::MaxOp>>(context);
-  attachRule<graph::MinOp, differentiateExtreme<graph::MinOp>>(context);
-  attachRule<graph::ModOp, differentiateRemainder<graph::ModOp>>(context);
-  attachRule<graph::FmodOp, differentiateRemainder<graph::FmodOp>>(context);
-  attachRule<graph::WhereOp, differentiateWhere>(context);
-  attachRule<graph::DequantizeOp, differentiateDequantize>(context);
+  attachRules<
+      differentiateAdd, differentiateSub, differentiateMul, differentiateDiv,
+      differentiatePow, differentiateExtreme<graph::MaxOp>,
+      differentiateExtreme<graph::MinOp>, differentiateRemainder<graph::ModOp>,
+      differentiateRemainder<graph::FmodOp>, differentiateWhere,
+      differentiateDequantize>(context);
 }
 
 } // namespace tinh::gradients

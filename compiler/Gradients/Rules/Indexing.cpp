@@ -210,14 +210,11 @@ template <typename Op> static void differentiateScatter(Vjp<Op> &vjp) {
 
 void attachIndexingRules(MLIRContext *context) {
   using namespace graph;
-  attachRule<GatherOp, differentiateGather<GatherOp, ScatterOp>>(context);
-  attachRule<GatherElementsOp,
-             differentiateGather<GatherElementsOp, ScatterElementsOp>>(context);
-  attachRule<GatherNdOp, differentiateGatherNd>(context);
-  attachRule<ScatterOp, differentiateScatter<ScatterOp>>(context);
-  attachRule<ScatterElementsOp, differentiateScatter<ScatterElementsOp>>(
-      context);
-  attachRule<ScatterNdOp, differentiateScatter<ScatterNdOp>>(context);
+  attachRules<differentiateGather<GatherOp, ScatterOp>,
+              differentiateGather<GatherElementsOp, ScatterElementsOp>,
+              differentiateGatherNd, differentiateScatter<ScatterOp>,
+              differentiateScatter<ScatterElementsOp>,
+              differentiateScatter<ScatterNdOp>>(context);
 }
 
 } // namespace tinh::gradients

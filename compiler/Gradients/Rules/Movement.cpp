@@ -188,12 +188,9 @@ static void differentiatePad(Vjp<graph::PadOp> &vjp) {
 //===----------------------------------------------------------------------===//
 
 void attachMovementRules(MLIRContext *context) {
-  attachRule<graph::ReshapeOp, differentiateReshape>(context);
-  attachRule<graph::BroadcastOp, differentiateBroadcast>(context);
-  attachRule<graph::TransposeOp, differentiateTranspose>(context);
-  attachRule<graph::ConcatOp, differentiateConcat>(context);
-  attachRule<graph::SliceOp, differentiateSlice>(context);
-  attachRule<graph::PadOp, differentiatePad>(context);
+  attachRules<differentiateReshape, differentiateBroadcast,
+              differentiateTranspose, differentiateConcat, differentiateSlice,
+              differentiatePad>(context);
 }
 
 } // namespace tinh::gradients

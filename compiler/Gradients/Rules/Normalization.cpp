@@ -270,12 +270,9 @@ static void differentiateAttention(Vjp<graph::AttentionOp> &vjp) {
 }
 
 void attachNormalizationRules(MLIRContext *context) {
-  attachRule<graph::SoftmaxOp, differentiateSoftmax>(context);
-  attachRule<graph::LogSoftmaxOp, differentiateLogSoftmax>(context);
-  attachRule<graph::LayerNormOp, differentiateLayerNorm>(context);
-  attachRule<graph::BatchNormOp, differentiateBatchNorm>(context);
-  attachRule<graph::LrnOp, differentiateLrn>(context);
-  attachRule<graph::AttentionOp, differentiateAttention>(context);
+  attachRules<differentiateSoftmax, differentiateLogSoftmax,
+              differentiateLayerNorm, differentiateBatchNorm, differentiateLrn,
+              differentiateAttention>(context);
 }
 
 } // namespace tinh::gradients

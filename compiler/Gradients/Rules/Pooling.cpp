@@ -216,9 +216,8 @@ static void differentiateAvgPool(Vjp<graph::AvgPoolOp> &vjp) {
 }
 
 void attachPoolingRules(MLIRContext *context) {
-  attachRule<graph::MaxPoolOp, differentiateMaxPool>(context);
-  attachRule<graph::MaxPoolGradientOp, differentiateMaxPoolGradient>(context);
-  attachRule<graph::AvgPoolOp, differentiateAvgPool>(context);
+  attachRules<differentiateMaxPool, differentiateMaxPoolGradient,
+              differentiateAvgPool>(context);
 }
 
 } // namespace tinh::gradients

@@ -163,9 +163,8 @@ static void differentiateCumsum(Vjp<graph::CumsumOp> &vjp) {
 }
 
 void attachReductionRules(MLIRContext *context) {
-  attachRule<graph::ReduceOp, differentiateReduce>(context);
-  attachRule<graph::VarianceOp, differentiateVariance>(context);
-  attachRule<graph::CumsumOp, differentiateCumsum>(context);
+  attachRules<differentiateReduce, differentiateVariance, differentiateCumsum>(
+      context);
 }
 
 } // namespace tinh::gradients

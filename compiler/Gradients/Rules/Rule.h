@@ -13,7 +13,7 @@
 //     vjp.give(1, [&] { return vjp.ops.mul(vjp.dy(), vjp.op.getA()); });
 //   }
 //   …
-//   attachRule<graph::MulOp, differentiate>(context);
+//   attachRules<differentiate>(context);
 //
 // What it builds must have rules itself, so that gradients have gradients.
 //
@@ -89,9 +89,12 @@ struct RuleModel
   }
 };
 
-template <typename Op, void (*rule)(Vjp<Op> &)>
-void attachRule(mlir::MLIRContext *context) {
+template <auto rule, typename Op>
+void attachRule(mlir::MLIRContext *context, void (* /*rule*/)(Vjp<Op> &)) {
   Op::template attachInterface<RuleModel<Op, rule>>(*context);
+}
+template <auto... rules> void attachRules(mlir::MLIRContext *context) {
+  (attachRule<rules>(context, rules), ...);
 }
 
 // One for each family, in the file of its name.

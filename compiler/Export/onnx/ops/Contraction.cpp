@@ -159,13 +159,8 @@ graph::AddOp biasOf(Operation *op) {
              : graph::AddOp();
 }
 
-ArrayRef<OpWriter> contractionWriters() {
-  static const OpWriter entries[] = {
-      entry<graph::ConvOp, conv>(),
-      entry<graph::ConvTransposeOp, convTranspose>(),
-      entry<graph::MatmulOp, matmul>(),
-  };
-  return entries;
+OpWriters contractionWriters() {
+  return {entry<conv>(), entry<convTranspose>(), entry<matmul>()};
 }
 
 } // namespace tinh::onnx

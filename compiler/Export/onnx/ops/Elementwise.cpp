@@ -217,36 +217,33 @@ Tensor compare(NodeWriter &w, graph::CompareOp op) {
 
 } // namespace
 
-ArrayRef<OpWriter> elementwiseWriters() {
-  static const OpWriter entries[] = {
-      {"graph.abs", abs},
-      {"graph.add", arithmetic},
-      {"graph.and", logic},
-      {"graph.div", arithmetic},
-      {"graph.fmod", fmod},
-      {"graph.isinf", same, "IsInf"},
-      {"graph.mod", mod},
-      {"graph.mul", arithmetic},
-      {"graph.neg", neg},
-      {"graph.not", logic},
-      {"graph.or", logic},
-      {"graph.pow", power, "Pow"},
-      {"graph.relu", relu},
-      {"graph.rsqrt", rsqrt},
-      {"graph.shift_left", shiftLeft},
-      {"graph.shift_right", shiftRight},
-      {"graph.sign", abs},
-      {"graph.sub", arithmetic},
-      {"graph.where", same, "Where"},
-      {"graph.xor", logic},
-      entry<graph::BitcastOp, bitcast>(),
-      entry<graph::CastOp, castTo>(),
-      entry<graph::CompareOp, compare>(),
-      entry<graph::GeluOp, gelu>(),
-      entry<graph::MaxOp, extremum<graph::MaxOp>>(),
-      entry<graph::MinOp, extremum<graph::MinOp>>(),
-  };
-  return entries;
+OpWriters elementwiseWriters() {
+  return {{"graph.abs", abs},
+          {"graph.add", arithmetic},
+          {"graph.and", logic},
+          {"graph.div", arithmetic},
+          {"graph.fmod", fmod},
+          {"graph.isinf", same, "IsInf"},
+          {"graph.mod", mod},
+          {"graph.mul", arithmetic},
+          {"graph.neg", neg},
+          {"graph.not", logic},
+          {"graph.or", logic},
+          {"graph.pow", power, "Pow"},
+          {"graph.relu", relu},
+          {"graph.rsqrt", rsqrt},
+          {"graph.shift_left", shiftLeft},
+          {"graph.shift_right", shiftRight},
+          {"graph.sign", abs},
+          {"graph.sub", arithmetic},
+          {"graph.where", same, "Where"},
+          {"graph.xor", logic},
+          entry<bitcast>(),
+          entry<castTo>(),
+          entry<compare>(),
+          entry<gelu>(),
+          entry<extremum<graph::MaxOp>>(),
+          entry<extremum<graph::MinOp>>()};
 }
 
 } // namespace tinh::onnx

@@ -155,25 +155,22 @@ Tensor iota(NodeWriter &w, graph::IotaOp op) {
 
 } // namespace
 
-ArrayRef<OpWriter> movementWriters() {
-  static const OpWriter entries[] = {
-      {"graph.broadcast", broadcast},
-      {"graph.reshape", reshape},
-      {"graph.stop_gradient", stopGradient},
-      entry<graph::ConcatOp, concat>(),
-      entry<graph::DropoutOp, dropout>(),
-      entry<graph::GatherElementsOp, gatherElements>(),
-      entry<graph::GatherNdOp, gatherNd>(),
-      entry<graph::GatherOp, gather>(),
-      entry<graph::IotaOp, iota>(),
-      entry<graph::PadOp, pad>(),
-      entry<graph::ScatterElementsOp, scatterElements>(),
-      entry<graph::ScatterNdOp, scatterNd>(),
-      entry<graph::ScatterOp, scatter>(),
-      entry<graph::SliceOp, slice>(),
-      entry<graph::TransposeOp, transpose>(),
-  };
-  return entries;
+OpWriters movementWriters() {
+  return {{"graph.broadcast", broadcast},
+          {"graph.reshape", reshape},
+          {"graph.stop_gradient", stopGradient},
+          entry<concat>(),
+          entry<dropout>(),
+          entry<gatherElements>(),
+          entry<gatherNd>(),
+          entry<gather>(),
+          entry<iota>(),
+          entry<pad>(),
+          entry<scatterElements>(),
+          entry<scatterNd>(),
+          entry<scatter>(),
+          entry<slice>(),
+          entry<transpose>()};
 }
 
 } // namespace tinh::onnx

@@ -162,16 +162,10 @@ Tensor attention(NodeWriter &w, graph::AttentionOp op) {
 
 } // namespace
 
-ArrayRef<OpWriter> normalizationWriters() {
-  static const OpWriter entries[] = {
-      entry<graph::AttentionOp, attention>(),
-      entry<graph::BatchNormOp, batchNorm>(),
-      entry<graph::LayerNormOp, layerNorm>(),
-      entry<graph::LogSoftmaxOp, softmax<graph::LogSoftmaxOp>>("LogSoftmax"),
-      entry<graph::LrnOp, lrn>(),
-      entry<graph::SoftmaxOp, softmax<graph::SoftmaxOp>>("Softmax"),
-  };
-  return entries;
+OpWriters normalizationWriters() {
+  return {entry<attention>(), entry<batchNorm>(),
+          entry<layerNorm>(), entry<softmax<graph::LogSoftmaxOp>>("LogSoftmax"),
+          entry<lrn>(),       entry<softmax<graph::SoftmaxOp>>("Softmax")};
 }
 
 } // namespace tinh::onnx

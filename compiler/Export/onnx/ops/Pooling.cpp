@@ -145,12 +145,6 @@ Tensor avgPool(NodeWriter &w, graph::AvgPoolOp op) {
 
 } // namespace
 
-ArrayRef<OpWriter> poolingWriters() {
-  static const OpWriter entries[] = {
-      entry<graph::AvgPoolOp, avgPool>(),
-      entry<graph::MaxPoolOp, maxPool>(),
-  };
-  return entries;
-}
+OpWriters poolingWriters() { return {entry<avgPool>(), entry<maxPool>()}; }
 
 } // namespace tinh::onnx

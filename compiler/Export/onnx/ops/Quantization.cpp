@@ -135,13 +135,8 @@ Tensor unpackInt4(NodeWriter &w, graph::UnpackInt4Op op) {
 
 } // namespace
 
-ArrayRef<OpWriter> quantizationWriters() {
-  static const OpWriter entries[] = {
-      entry<graph::DequantizeOp, dequantize>(),
-      entry<graph::QuantizeOp, quantize>(),
-      entry<graph::UnpackInt4Op, unpackInt4>(),
-  };
-  return entries;
+OpWriters quantizationWriters() {
+  return {entry<dequantize>(), entry<quantize>(), entry<unpackInt4>()};
 }
 
 } // namespace tinh::onnx

@@ -98,15 +98,10 @@ Tensor cumsum(NodeWriter &w, graph::CumsumOp op) {
 
 } // namespace
 
-ArrayRef<OpWriter> reductionWriters() {
-  static const OpWriter entries[] = {
-      entry<graph::ArgmaxOp, arg<graph::ArgmaxOp>>("ArgMax"),
-      entry<graph::ArgminOp, arg<graph::ArgminOp>>("ArgMin"),
-      entry<graph::CumsumOp, cumsum>(),
-      entry<graph::ReduceOp, reduce>(),
-      entry<graph::VarianceOp, variance>(),
-  };
-  return entries;
+OpWriters reductionWriters() {
+  return {entry<arg<graph::ArgmaxOp>>("ArgMax"),
+          entry<arg<graph::ArgminOp>>("ArgMin"), entry<cumsum>(),
+          entry<reduce>(), entry<variance>()};
 }
 
 } // namespace tinh::onnx
