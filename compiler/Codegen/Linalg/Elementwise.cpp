@@ -222,29 +222,11 @@ FailureOr<Value> lowerBitcast(graph::BitcastOp op, Emitter &e,
       });
 }
 
-Value compare(Scalars &s, ComparePredicate predicate, Value a, Value b) {
-  switch (predicate) {
-  case ComparePredicate::Equal:
-    return s.equal(a, b);
-  case ComparePredicate::NotEqual:
-    return s.notEqual(a, b);
-  case ComparePredicate::Less:
-    return s.less(a, b);
-  case ComparePredicate::LessEqual:
-    return s.lessEqual(a, b);
-  case ComparePredicate::Greater:
-    return s.less(b, a);
-  case ComparePredicate::GreaterEqual:
-    return s.lessEqual(b, a);
-  }
-  llvm_unreachable("all predicates are listed");
-}
-
 FailureOr<Value> lowerCompare(graph::CompareOp op, Emitter &e,
                               ValueRange operands) {
   ComparePredicate predicate = op.getPredicate();
   return e.formula(op.getType(), operands, [=](Scalars &s, ValueRange v) {
-    return compare(s, predicate, v[0], v[1]);
+    return s.compare(predicate, v[0], v[1]);
   });
 }
 

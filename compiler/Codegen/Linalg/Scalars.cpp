@@ -80,24 +80,27 @@ Value Scalars::highest(Type type) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-Value Scalars::add(Value x, Value y) {
+template <typename OfFloats, typename OfSigned, typename OfUnsigned>
+Value Scalars::create(Value x, Value y) {
   if (isFloat(x))
-    return arith::AddFOp::create(b, x, y);
+    return OfFloats::create(b, x, y);
+  if (isUnsigned || isBool(x))
+    return OfUnsigned::create(b, x, y);
+  return OfSigned::create(b, x, y);
+}
+
+Value Scalars::add(Value x, Value y) {
   if (isBool(x))
     return arith::OrIOp::create(b, x, y);
-  return arith::AddIOp::create(b, x, y);
+  return create<arith::AddFOp, arith::AddIOp>(x, y);
 }
 
 Value Scalars::sub(Value x, Value y) {
-  if (isFloat(x))
-    return arith::SubFOp::create(b, x, y);
-  return arith::SubIOp::create(b, x, y);
+  return create<arith::SubFOp, arith::SubIOp>(x, y);
 }
 
 Value Scalars::mul(Value x, Value y) {
-  if (isFloat(x))
-    return arith::MulFOp::create(b, x, y);
-  return arith::MulIOp::create(b, x, y);
+  return create<arith::MulFOp, arith::MulIOp>(x, y);
 }
 
 /// A divisor that no division traps on.
@@ -134,19 +137,11 @@ Value Scalars::rem(Value x, Value y) {
 }
 
 Value Scalars::max(Value x, Value y) {
-  if (isFloat(x))
-    return arith::MaximumFOp::create(b, x, y);
-  if (isUnsigned || isBool(x))
-    return arith::MaxUIOp::create(b, x, y);
-  return arith::MaxSIOp::create(b, x, y);
+  return create<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(x, y);
 }
 
 Value Scalars::min(Value x, Value y) {
-  if (isFloat(x))
-    return arith::MinimumFOp::create(b, x, y);
-  if (isUnsigned || isBool(x))
-    return arith::MinUIOp::create(b, x, y);
-  return arith::MinSIOp::create(b, x, y);
+  return create<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(x, y);
 }
 
 Value Scalars::neg(Value x) {
@@ -171,34 +166,43 @@ Value Scalars::select(Value condition, Value x, Value y) {
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-Value Scalars::equal(Value x, Value y) {
-  if (isFloat(x))
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y);
+namespace {
+struct Predicates {
+  arith::CmpFPredicate ofFloats;
+  arith::CmpIPredicate ofSigned, ofUnsigned;
+};
+} // namespace
+
+/// Greater is less the other way round.
+static Predicates predicatesOf(graph::ComparePredicate predicate) {
+  using graph::ComparePredicate;
+  using OfFloats = arith::CmpFPredicate;
+  using OfIntegers = arith::CmpIPredicate;
+  switch (predicate) {
+  case ComparePredicate::Equal:
+    return {OfFloats::OEQ, OfIntegers::eq, OfIntegers::eq};
+  case ComparePredicate::NotEqual:
+    return {OfFloats::UNE, OfIntegers::ne, OfIntegers::ne};
+  case ComparePredicate::Less:
+  case ComparePredicate::Greater:
+    return {OfFloats::OLT, OfIntegers::slt, OfIntegers::ult};
+  case ComparePredicate::LessEqual:
+  case ComparePredicate::GreaterEqual:
+    return {OfFloats::OLE, OfIntegers::sle, OfIntegers::ule};
+  }
+  llvm_unreachable("all predicates are listed");
 }
 
-Value Scalars::notEqual(Value x, Value y) {
+Value Scalars::compare(ComparePredicate predicate, Value x, Value y) {
+  if (predicate == ComparePredicate::Greater ||
+      predicate == ComparePredicate::GreaterEqual)
+    std::swap(x, y);
+  Predicates predicates = predicatesOf(predicate);
   if (isFloat(x))
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x, y);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x, y);
-}
-
-Value Scalars::less(Value x, Value y) {
-  if (isFloat(x))
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, y);
-  bool asUnsigned = isUnsigned || isBool(x);
+    return arith::CmpFOp::create(b, predicates.ofFloats, x, y);
   return arith::CmpIOp::create(
-      b, asUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt, x,
-      y);
-}
-
-Value Scalars::lessEqual(Value x, Value y) {
-  if (isFloat(x))
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, x, y);
-  bool asUnsigned = isUnsigned || isBool(x);
-  return arith::CmpIOp::create(
-      b, asUnsigned ? arith::CmpIPredicate::ule : arith::CmpIPredicate::sle, x,
-      y);
+      b, isUnsigned || isBool(x) ? predicates.ofUnsigned : predicates.ofSigned,
+      x, y);
 }
 
 Value Scalars::isNan(Value x) {

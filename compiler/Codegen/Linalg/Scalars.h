@@ -44,6 +44,7 @@ public:
 
   using Value = mlir::Value;
   using Type = mlir::Type;
+  using ComparePredicate = graph::ComparePredicate;
 
   Value constant(Type type, double value);
   Value integer(Type type, int64_t value);
@@ -68,10 +69,17 @@ public:
   Value abs(Value x);
   Value select(Value condition, Value x, Value y);
 
-  Value equal(Value x, Value y);
-  Value notEqual(Value x, Value y);
-  Value less(Value x, Value y);
-  Value lessEqual(Value x, Value y);
+  Value compare(ComparePredicate predicate, Value x, Value y);
+  Value equal(Value x, Value y) {
+    return compare(ComparePredicate::Equal, x, y);
+  }
+  Value notEqual(Value x, Value y) {
+    return compare(ComparePredicate::NotEqual, x, y);
+  }
+  Value less(Value x, Value y) { return compare(ComparePredicate::Less, x, y); }
+  Value lessEqual(Value x, Value y) {
+    return compare(ComparePredicate::LessEqual, x, y);
+  }
   Value isNan(Value x);
 
   /// C's conversion; signedness of the source from `isUnsigned`, of the target
@@ -94,6 +102,9 @@ public:
   Value highest(Type type);
 
 private:
+  template <typename OfFloats, typename OfSigned,
+            typename OfUnsigned = OfSigned>
+  Value create(Value x, Value y);
   Value divisor(Value y, Value isMinusOne, Value isZero);
 };
 
