@@ -41,6 +41,10 @@ struct EmittedKernel : codegen::EmittedKernel {
   mlir::LogicalResult storeResults(Pull &pull, const Indices &at);
 };
 
+template <typename Form, typename Plan, typename Expanded>
+using Functions = StrategyFunctions<Target, EmittedKernel, Form, Plan, Expanded,
+                                    const Expanded &>;
+
 /// Rounds up to the alignment of buffers.
 inline int64_t alignBytes(int64_t bytes) { return (bytes + 63) & ~63; }
 

@@ -24,19 +24,11 @@ using namespace mlir;
 namespace tinh::cpu {
 
 StrategyTable<Device> strategies() {
-  static const Strategy<Device> table[] = {
-      strategyOf<Device, ContractionStrategy>(),
-      strategyOf<Device, WinogradStrategy>(),
-      strategyOf<Device, FilterTransformStrategy>(),
-      strategyOf<Device, WinogradGradientStrategy>(),
-      strategyOf<Device, OuterProductsStrategy>(),
-      strategyOf<Device, DepthwiseGradientStrategy>(),
-      strategyOf<Device, WindowsStrategy>(),
-      strategyOf<Device, ScatterStrategy>(),
-      strategyOf<Device, TransposeStrategy>(),
-      strategyOf<Device, RowsStrategy>(),
-  };
-  return ArrayRef(table);
+  return tableOf<Device, ContractionStrategy, WinogradStrategy,
+                 FilterTransformStrategy, WinogradGradientStrategy,
+                 OuterProductsStrategy, DepthwiseGradientStrategy,
+                 WindowsStrategy, ScatterStrategy, TransposeStrategy,
+                 RowsStrategy>();
 }
 
 FailureOr<Target> targetOf(ModuleOp module) {

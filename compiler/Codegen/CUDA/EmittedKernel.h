@@ -50,6 +50,11 @@ struct EmittedKernel : codegen::EmittedKernel {
   void takeRegisters();
 };
 
+template <typename Form, typename Plan, typename Expanded = Divided<Plan>,
+          typename Given = Plan>
+using Functions =
+    StrategyFunctions<Target, EmittedKernel, Form, Plan, Expanded, Given>;
+
 /// An error if a block of `division` has more than chips allow; each thread
 /// takes so many registers.
 llvm::LogicalResult checkLimits(const Division &division, const Target &target,

@@ -23,16 +23,9 @@ using namespace mlir;
 namespace tinh::cuda {
 
 StrategyTable<Device> strategies() {
-  static const Strategy<Device> table[] = {
-      strategyOf<Device, ContractionStrategy>(),
-      strategyOf<Device, AttentionStrategy>(),
-      strategyOf<Device, ScanStrategy>(),
-      strategyOf<Device, ScatterStrategy>(),
-      strategyOf<Device, RowsStrategy>(),
-      strategyOf<Device, WindowsStrategy>(),
-      strategyOf<Device, TransposeStrategy>(),
-      strategyOf<Device, ThreadsStrategy>()};
-  return ArrayRef(table);
+  return tableOf<Device, ContractionStrategy, AttentionStrategy, ScanStrategy,
+                 ScatterStrategy, RowsStrategy, WindowsStrategy,
+                 TransposeStrategy, ThreadsStrategy>();
 }
 
 bool isForTiles(func::FuncOp kernel, const Target &target) {

@@ -100,6 +100,23 @@ struct DispatchedKernel {
   graph::DispatchOp dispatch;
 };
 
+/// The types of the functions that a strategy declares: `Form` is what it sees
+/// in a kernel, `Expanded` what follows from a plan, and `Given` how that is
+/// passed on.
+template <typename Target, typename EmittedKernel, typename Form,
+          typename PlanAttr, typename Expanded, typename Given>
+struct StrategyFunctions {
+  using Plan = PlanAttr;
+  using MatchFunction = Match<Form>(mlir::func::FuncOp kernel);
+  using PlansFunction = llvm::SmallVector<Plan>(const Form &, const Target &);
+  using ExpandFunction = llvm::FailureOr<Expanded>(const Form &, Plan,
+                                                   const Target &, EmitError);
+  using CostFunction = double(const Form &, Given, const Target &);
+  using EmitFunction = llvm::LogicalResult(EmittedKernel &, const Form &, Given,
+                                           const Target &);
+  using SplitFunction = graph::DispatchOp(DispatchedKernel, const Target &);
+};
+
 /// A row of the table of a device, which has the types Target and
 /// EmittedKernel, a name and the function idleCycles.
 template <typename Device> struct Strategy {
@@ -279,6 +296,13 @@ public:
 private:
   llvm::ArrayRef<Strategy<Device>> rows;
 };
+
+/// The table of these classes, in this order.
+template <typename Device, typename... Classes>
+StrategyTable<Device> tableOf() {
+  static const Strategy<Device> rows[] = {strategyOf<Device, Classes>()...};
+  return llvm::ArrayRef(rows);
+}
 
 /// Sets as attributes of the kernel what its plan makes of it.
 void setDivision(mlir::func::FuncOp kernel, const Division &division);

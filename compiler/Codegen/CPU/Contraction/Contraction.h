@@ -240,17 +240,14 @@ bool hasVectors(const Contraction &contraction, const ContractionPlan &plan,
 // The strategy
 //===----------------------------------------------------------------------===//
 
-struct ContractionStrategy {
-  using Plan = ContractionPlanAttr;
+struct ContractionStrategy
+    : Functions<Contraction, ContractionPlanAttr, ContractionPlan> {
   /// The kernel's one contraction if this strategy can compute the kernel.
-  static Match<Contraction> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const Contraction &, const Target &);
-  static mlir::FailureOr<ContractionPlan> expand(const Contraction &, Plan,
-                                                 const Target &, EmitError);
-  static double cost(const Contraction &, const ContractionPlan &,
-                     const Target &);
-  static mlir::LogicalResult emit(EmittedKernel &, const Contraction &,
-                                  const ContractionPlan &, const Target &);
+  static MatchFunction match;
+  static PlansFunction plans;
+  static ExpandFunction expand;
+  static CostFunction cost;
+  static EmitFunction emit;
 };
 
 /// What a product within a kernel of rows costs for all rows, in cycles.

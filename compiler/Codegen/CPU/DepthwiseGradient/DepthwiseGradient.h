@@ -45,20 +45,16 @@ struct DepthwiseGradientPlan : Division {
   int64_t sumsOffset;              // followed by sums [taps, channels].
 };
 
-struct DepthwiseGradientStrategy {
-  using Plan = DepthwiseGradientPlanAttr;
-  static Match<DepthwiseGradient> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const DepthwiseGradient &,
-                                       const Target &);
-  static mlir::FailureOr<DepthwiseGradientPlan>
-  expand(const DepthwiseGradient &, Plan, const Target &, EmitError);
-  static double cost(const DepthwiseGradient &, const DepthwiseGradientPlan &,
-                     const Target &);
-  static mlir::LogicalResult emit(EmittedKernel &, const DepthwiseGradient &,
-                                  const DepthwiseGradientPlan &,
-                                  const Target &);
+struct DepthwiseGradientStrategy
+    : Functions<DepthwiseGradient, DepthwiseGradientPlanAttr,
+                DepthwiseGradientPlan> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static ExpandFunction expand;
+  static CostFunction cost;
+  static EmitFunction emit;
   /// Into parts of the sums and their sum (CPU/Split.cpp).
-  static graph::DispatchOp split(DispatchedKernel, const Target &);
+  static SplitFunction split;
 };
 
 } // namespace tinh::cpu

@@ -115,18 +115,15 @@ OuterProductsPlan planOuterProducts(const OuterProducts &products,
                                     const Target &target,
                                     int64_t enoughChunks = 8);
 
-struct OuterProductsStrategy {
-  using Plan = OuterProductsPlanAttr;
-  static Match<OuterProducts> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const OuterProducts &, const Target &);
-  static mlir::FailureOr<OuterProductsPlan> expand(const OuterProducts &, Plan,
-                                                   const Target &, EmitError);
-  static double cost(const OuterProducts &, const OuterProductsPlan &,
-                     const Target &);
-  static mlir::LogicalResult emit(EmittedKernel &, const OuterProducts &,
-                                  const OuterProductsPlan &, const Target &);
+struct OuterProductsStrategy
+    : Functions<OuterProducts, OuterProductsPlanAttr, OuterProductsPlan> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static ExpandFunction expand;
+  static CostFunction cost;
+  static EmitFunction emit;
   /// Into parts of the sums and their sum (CPU/Split.cpp).
-  static graph::DispatchOp split(DispatchedKernel, const Target &);
+  static SplitFunction split;
 };
 
 } // namespace tinh::cpu

@@ -117,18 +117,15 @@ bool hasVectors(const Rows &rows, const RowsPlan &plan);
 bool reducesAlongLanes(const Rows &rows, const RowsPlan &plan,
                        mlir::linalg::GenericOp stage);
 
-struct RowsStrategy {
-  using Plan = RowsPlanAttr;
-  static Match<Rows> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const Rows &, const Target &);
-  static mlir::FailureOr<RowsPlan> expand(const Rows &, Plan, const Target &,
-                                          EmitError);
-  static double cost(const Rows &, const RowsPlan &, const Target &);
-  static mlir::LogicalResult emit(EmittedKernel &, const Rows &,
-                                  const RowsPlan &, const Target &);
+struct RowsStrategy : Functions<Rows, RowsPlanAttr, RowsPlan> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static ExpandFunction expand;
+  static CostFunction cost;
+  static EmitFunction emit;
   /// Into a stage that all results need and what follows, or parts of a long
   /// reduction and their sum (CPU/Split.cpp).
-  static graph::DispatchOp split(DispatchedKernel, const Target &);
+  static SplitFunction split;
 };
 
 } // namespace tinh::cpu

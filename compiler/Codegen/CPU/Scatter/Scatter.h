@@ -28,15 +28,12 @@ struct ScatterPlan : Division {
   int64_t blocks = 1, units;
 };
 
-struct ScatterStrategy {
-  using Plan = ScatterPlanAttr;
-  static Match<Scatter> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const Scatter &, const Target &);
-  static mlir::FailureOr<ScatterPlan> expand(const Scatter &, Plan,
-                                             const Target &, EmitError);
-  static double cost(const Scatter &, const ScatterPlan &, const Target &);
-  static mlir::LogicalResult emit(EmittedKernel &, const Scatter &,
-                                  const ScatterPlan &, const Target &);
+struct ScatterStrategy : Functions<Scatter, ScatterPlanAttr, ScatterPlan> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static ExpandFunction expand;
+  static CostFunction cost;
+  static EmitFunction emit;
 };
 
 } // namespace tinh::cpu

@@ -74,22 +74,20 @@ struct TransposePlan : Division {
   int64_t units;
 };
 
+struct TransposeStrategy
+    : Functions<Transpose, TransposePlanAttr, TransposePlan> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static ExpandFunction expand;
+  static CostFunction cost;
+  static EmitFunction emit;
+};
+
 /// Stores so many `rows` of the columns of a square with their elements between
 /// one another.
 void emitInterleaved(mlir::OpBuilder &b, mlir::Location loc,
                      const Squares &squares, mlir::Value from, mlir::Value to,
                      int64_t rows, int64_t columns);
-
-struct TransposeStrategy {
-  using Plan = TransposePlanAttr;
-  static Match<Transpose> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const Transpose &, const Target &);
-  static mlir::FailureOr<TransposePlan> expand(const Transpose &, Plan,
-                                               const Target &, EmitError);
-  static double cost(const Transpose &, const TransposePlan &, const Target &);
-  static mlir::LogicalResult emit(EmittedKernel &, const Transpose &,
-                                  const TransposePlan &, const Target &);
-};
 
 } // namespace tinh::cpu
 

@@ -32,16 +32,14 @@ struct FilterTransform {
   int64_t units() const { return panels * channels; }
 };
 
-struct FilterTransformStrategy {
-  using Plan = FilterTransformPlanAttr;
-  static Match<FilterTransform> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const FilterTransform &, const Target &);
-  static mlir::FailureOr<Divided<Plan>> expand(const FilterTransform &, Plan,
-                                               const Target &, EmitError);
-  static double cost(const FilterTransform &, const Divided<Plan> &,
-                     const Target &);
-  static mlir::LogicalResult emit(EmittedKernel &, const FilterTransform &,
-                                  const Divided<Plan> &, const Target &);
+struct FilterTransformStrategy
+    : Functions<FilterTransform, FilterTransformPlanAttr,
+                Divided<FilterTransformPlanAttr>> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static ExpandFunction expand;
+  static CostFunction cost;
+  static EmitFunction emit;
 };
 
 } // namespace tinh::cpu

@@ -66,15 +66,12 @@ struct WinogradPlan : Division {
   int64_t imagesOffset, productsOffset, tileOffset;
 };
 
-struct WinogradStrategy {
-  using Plan = WinogradPlanAttr;
-  static Match<Winograd> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const Winograd &, const Target &);
-  static mlir::FailureOr<WinogradPlan> expand(const Winograd &, Plan,
-                                              const Target &, EmitError);
-  static double cost(const Winograd &, const WinogradPlan &, const Target &);
-  static mlir::LogicalResult emit(EmittedKernel &, const Winograd &,
-                                  const WinogradPlan &, const Target &);
+struct WinogradStrategy : Functions<Winograd, WinogradPlanAttr, WinogradPlan> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static ExpandFunction expand;
+  static CostFunction cost;
+  static EmitFunction emit;
 };
 
 /// How linalg says what filters were before they were transformed: of `type`,

@@ -52,19 +52,16 @@ struct WinogradGradientPlan : TapSumsPlan {
   }
 };
 
-struct WinogradGradientStrategy {
-  using Plan = WinogradGradientPlanAttr;
-  static Match<WinogradGradient> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const WinogradGradient &,
-                                       const Target &);
-  static mlir::FailureOr<WinogradGradientPlan>
-  expand(const WinogradGradient &, Plan, const Target &, EmitError);
-  static double cost(const WinogradGradient &, const WinogradGradientPlan &,
-                     const Target &);
-  static mlir::LogicalResult emit(EmittedKernel &, const WinogradGradient &,
-                                  const WinogradGradientPlan &, const Target &);
+struct WinogradGradientStrategy
+    : Functions<WinogradGradient, WinogradGradientPlanAttr,
+                WinogradGradientPlan> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static ExpandFunction expand;
+  static CostFunction cost;
+  static EmitFunction emit;
   /// Into parts of the sums and their sum (CPU/Split.cpp).
-  static graph::DispatchOp split(DispatchedKernel, const Target &);
+  static SplitFunction split;
 };
 
 } // namespace tinh::cpu

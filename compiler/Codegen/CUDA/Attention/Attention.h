@@ -56,24 +56,20 @@ struct Attention {
   Indices indicesAt(Pull &pull, const Place &place, const Indices &loops) const;
 };
 
+/// The strategy `attention`: products, a softmax and products in one. A block
+/// has a tile of queries and goes through all keys.
+struct AttentionStrategy : Functions<Attention, AttentionPlanAttr> {
+  /// None if `kernel` computes something else, or more than that.
+  static MatchFunction match;
+  static PlansFunction plans;
+  static CostFunction cost;
+  static ExpandFunction expand;
+  static EmitFunction emit;
+};
+
 /// Whether blocks of queries compute the attention in `kernel` better than
 /// teams, or kernels one after the other, if there is one.
 bool isWorthAttention(mlir::func::FuncOp kernel, const Target &target);
-
-/// The strategy `attention`: products, a softmax and products in one. A block
-/// has a tile of queries and goes through all keys.
-struct AttentionStrategy {
-  using Plan = AttentionPlanAttr;
-  /// None if `kernel` computes something else, or more than that.
-  static Match<Attention> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const Attention &a,
-                                       const Target &target);
-  static double cost(const Attention &a, Plan plan, const Target &target);
-  static llvm::FailureOr<Divided<Plan>>
-  expand(const Attention &a, Plan plan, const Target &target, EmitError error);
-  static llvm::LogicalResult emit(EmittedKernel &kernel, const Attention &a,
-                                  Plan plan, const Target &target);
-};
 
 } // namespace tinh::cuda
 

@@ -128,17 +128,14 @@ int64_t exchangedLanes(mlir::func::FuncOp kernel, int64_t warpColumns,
 
 /// The strategy `contraction`: matrix products and dense convolutions. A block
 /// computes a tile of the result from tiles of both factors in shared memory.
-struct ContractionStrategy {
-  using Plan = ContractionPlanAttr;
+struct ContractionStrategy : Functions<Product, ContractionPlanAttr> {
   /// The kernel's one product; none if what follows it cannot be computed from
   /// its sums one by one.
-  static Match<Product> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const Product &p, const Target &target);
-  static double cost(const Product &p, Plan plan, const Target &target);
-  static llvm::FailureOr<Divided<Plan>>
-  expand(const Product &p, Plan plan, const Target &target, EmitError error);
-  static llvm::LogicalResult emit(EmittedKernel &kernel, const Product &p,
-                                  Plan plan, const Target &target);
+  static MatchFunction match;
+  static PlansFunction plans;
+  static CostFunction cost;
+  static ExpandFunction expand;
+  static EmitFunction emit;
 };
 
 } // namespace tinh::cuda

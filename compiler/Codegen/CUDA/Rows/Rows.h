@@ -92,6 +92,16 @@ int64_t unitsOf(const RowsLayout &layout, llvm::ArrayRef<int64_t> shape,
 /// Whether the code can be made with the layout's vectors.
 bool takesVectors(const RowsKernel &rows, const RowsLayout &layout);
 
+/// The strategy `rows`.
+struct RowsStrategy
+    : Functions<RowsKernel, RowsPlanAttr, RowsLayout, const RowsLayout &> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static CostFunction cost;
+  static ExpandFunction expand;
+  static EmitFunction emit;
+};
+
 /// The plan of the kernel; null if it does not fit in shared memory.
 RowsPlanAttr planRows(const RowsKernel &rows);
 /// Whether teams compute `kernel` better than threads that are alone.
@@ -101,22 +111,6 @@ bool isWorthTeams(mlir::func::FuncOp kernel);
 /// the kernel, where few blocks would have much work; null if it changed
 /// nothing.
 graph::DispatchOp splitRows(DispatchedKernel dispatched);
-
-/// The strategy `rows`.
-struct RowsStrategy {
-  using Plan = RowsPlanAttr;
-  static Match<RowsKernel> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const RowsKernel &rows,
-                                       const Target &target);
-  static double cost(const RowsKernel &rows, const RowsLayout &layout,
-                     const Target &target);
-  static llvm::FailureOr<RowsLayout> expand(const RowsKernel &rows, Plan plan,
-                                            const Target &target,
-                                            EmitError error);
-  static llvm::LogicalResult emit(EmittedKernel &kernel, const RowsKernel &rows,
-                                  const RowsLayout &layout,
-                                  const Target &target);
-};
 
 } // namespace tinh::cuda
 

@@ -30,17 +30,12 @@ struct ScanKernel {
 
 /// The strategy `scan`: running sums. A block has a row, or a thread has a
 /// column.
-struct ScanStrategy {
-  using Plan = ScanPlanAttr;
-  static Match<ScanKernel> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const ScanKernel &form,
-                                       const Target &target);
-  static double cost(const ScanKernel &form, Plan plan, const Target &target);
-  static llvm::FailureOr<Divided<Plan>> expand(const ScanKernel &form,
-                                               Plan plan, const Target &target,
-                                               EmitError error);
-  static llvm::LogicalResult emit(EmittedKernel &kernel, const ScanKernel &form,
-                                  Plan plan, const Target &target);
+struct ScanStrategy : Functions<ScanKernel, ScanPlanAttr> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static CostFunction cost;
+  static ExpandFunction expand;
+  static EmitFunction emit;
 };
 
 } // namespace tinh::cuda

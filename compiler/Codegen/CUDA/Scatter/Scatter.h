@@ -37,24 +37,18 @@ struct ScatterLayout {
     return llvm::alignTo(2 * (chunkBytes() + threads / kWarp * 4), 16);
   }
 };
-ScatterLayout layOutScatter(const ScatterKernel &form, ScatterPlanAttr plan);
 
 /// The strategy `scatter`: elements combined with updates whose positions are
 /// computed. The block that owns a position looks for its updates.
-struct ScatterStrategy {
-  using Plan = ScatterPlanAttr;
-  static Match<ScatterKernel> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const ScatterKernel &form,
-                                       const Target &target);
-  static double cost(const ScatterKernel &form, Plan plan,
-                     const Target &target);
-  static llvm::FailureOr<Divided<Plan>> expand(const ScatterKernel &form,
-                                               Plan plan, const Target &target,
-                                               EmitError error);
-  static llvm::LogicalResult emit(EmittedKernel &kernel,
-                                  const ScatterKernel &form, Plan plan,
-                                  const Target &target);
+struct ScatterStrategy : Functions<ScatterKernel, ScatterPlanAttr> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static CostFunction cost;
+  static ExpandFunction expand;
+  static EmitFunction emit;
 };
+
+ScatterLayout layOutScatter(const ScatterKernel &form, ScatterPlanAttr plan);
 
 } // namespace tinh::cuda
 

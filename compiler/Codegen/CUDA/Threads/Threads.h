@@ -30,19 +30,12 @@ struct ThreadsKernel {
 
 /// The strategy `threads`: a thread computes a few elements of each result that
 /// lie side by side, from the kernel's operands alone.
-struct ThreadsStrategy {
-  using Plan = ThreadsPlanAttr;
-  static Match<ThreadsKernel> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const ThreadsKernel &threads,
-                                       const Target &target);
-  static double cost(const ThreadsKernel &threads, Plan plan,
-                     const Target &target);
-  static llvm::FailureOr<Divided<Plan>> expand(const ThreadsKernel &threads,
-                                               Plan plan, const Target &target,
-                                               EmitError error);
-  static llvm::LogicalResult emit(EmittedKernel &kernel,
-                                  const ThreadsKernel &threads, Plan plan,
-                                  const Target &target);
+struct ThreadsStrategy : Functions<ThreadsKernel, ThreadsPlanAttr> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static CostFunction cost;
+  static ExpandFunction expand;
+  static EmitFunction emit;
 };
 
 } // namespace tinh::cuda

@@ -33,23 +33,20 @@ struct TransposeTile {
   /// Elements from one row of it to the next.
   int64_t pitch() const { return side + lanes; }
 };
-int64_t countTiles(const Transpose &t, const TransposeTile &tile);
 
 /// The strategy `transpose`: kernels that move the last dimension, by way of
 /// shared memory.
-struct TransposeStrategy {
-  using Plan = TransposePlanAttr;
+struct TransposeStrategy : Functions<Transpose, TransposePlanAttr> {
   /// The one permutation of `kernel`, whose results follow from it element by
   /// element.
-  static Match<Transpose> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const Transpose &t,
-                                       const Target &target);
-  static double cost(const Transpose &t, Plan plan, const Target &target);
-  static llvm::FailureOr<Divided<Plan>>
-  expand(const Transpose &t, Plan plan, const Target &target, EmitError error);
-  static llvm::LogicalResult emit(EmittedKernel &kernel, const Transpose &t,
-                                  Plan plan, const Target &target);
+  static MatchFunction match;
+  static PlansFunction plans;
+  static CostFunction cost;
+  static ExpandFunction expand;
+  static EmitFunction emit;
 };
+
+int64_t countTiles(const Transpose &t, const TransposeTile &tile);
 
 } // namespace tinh::cuda
 

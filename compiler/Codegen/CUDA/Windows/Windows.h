@@ -41,24 +41,19 @@ struct Windows {
   }
 };
 
+/// The strategy `windows`: pooling and depthwise convolutions. A thread
+/// computes a vector of a few results whose windows overlap.
+struct WindowsStrategy : Functions<Windows, WindowsPlanAttr> {
+  static MatchFunction match;
+  static PlansFunction plans;
+  static CostFunction cost;
+  static ExpandFunction expand;
+  static EmitFunction emit;
+};
+
 /// Lets dispatches copy weights of windows to where their vectors lie side by
 /// side.
 void packTaps(DispatchedKernel dispatched);
-
-/// The strategy `windows`: pooling and depthwise convolutions. A thread
-/// computes a vector of a few results whose windows overlap.
-struct WindowsStrategy {
-  using Plan = WindowsPlanAttr;
-  static Match<Windows> match(mlir::func::FuncOp kernel);
-  static llvm::SmallVector<Plan> plans(const Windows &windows,
-                                       const Target &target);
-  static double cost(const Windows &windows, Plan plan, const Target &target);
-  static llvm::FailureOr<Divided<Plan>> expand(const Windows &windows,
-                                               Plan plan, const Target &target,
-                                               EmitError error);
-  static llvm::LogicalResult emit(EmittedKernel &kernel, const Windows &windows,
-                                  Plan plan, const Target &target);
-};
 
 } // namespace tinh::cuda
 
