@@ -244,20 +244,19 @@ std::optional<Combiner> matchCombiner(linalg::GenericOp op) {
       !accumulator.hasOneUse() || *accumulator.user_begin() != combiner)
     return std::nullopt;
   using Kind = vector::CombiningKind;
-  auto kind = llvm::TypeSwitch<Operation *, std::optional<Kind>>(combiner)
-                  .Case([](arith::AddFOp) { return Kind::ADD; })
-                  .Case([](arith::AddIOp) { return Kind::ADD; })
-                  .Case([](arith::MulFOp) { return Kind::MUL; })
-                  .Case([](arith::MulIOp) { return Kind::MUL; })
-                  .Case([](arith::AndIOp) { return Kind::AND; })
-                  .Case([](arith::OrIOp) { return Kind::OR; })
-                  .Case([](arith::MaximumFOp) { return Kind::MAXIMUMF; })
-                  .Case([](arith::MinimumFOp) { return Kind::MINIMUMF; })
-                  .Case([](arith::MaxSIOp) { return Kind::MAXSI; })
-                  .Case([](arith::MinSIOp) { return Kind::MINSI; })
-                  .Case([](arith::MaxUIOp) { return Kind::MAXUI; })
-                  .Case([](arith::MinUIOp) { return Kind::MINUI; })
-                  .Default([](Operation *) { return std::nullopt; });
+  auto kind =
+      llvm::TypeSwitch<Operation *, std::optional<Kind>>(combiner)
+          .Case<arith::AddFOp, arith::AddIOp>([](auto) { return Kind::ADD; })
+          .Case<arith::MulFOp, arith::MulIOp>([](auto) { return Kind::MUL; })
+          .Case([](arith::AndIOp) { return Kind::AND; })
+          .Case([](arith::OrIOp) { return Kind::OR; })
+          .Case([](arith::MaximumFOp) { return Kind::MAXIMUMF; })
+          .Case([](arith::MinimumFOp) { return Kind::MINIMUMF; })
+          .Case([](arith::MaxSIOp) { return Kind::MAXSI; })
+          .Case([](arith::MinSIOp) { return Kind::MINSI; })
+          .Case([](arith::MaxUIOp) { return Kind::MAXUI; })
+          .Case([](arith::MinUIOp) { return Kind::MINUI; })
+          .Default([](Operation *) { return std::nullopt; });
   auto neutral = arith::getNeutralElement(combiner);
   if (!kind || !neutral)
     return std::nullopt;

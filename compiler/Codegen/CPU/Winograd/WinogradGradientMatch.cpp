@@ -11,24 +11,6 @@ using namespace mlir;
 
 namespace tinh::cpu {
 
-/// The tap and the position whose sum `expr` is; nothing if it is no such sum.
-static std::optional<std::pair<unsigned, unsigned>>
-matchTap(AffineExpr expr, const OuterProducts &p) {
-  auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!sum || sum.getKind() != AffineExprKind::Add)
-    return std::nullopt;
-  auto tap = dyn_cast<AffineDimExpr>(sum.getLHS()),
-       position = dyn_cast<AffineDimExpr>(sum.getRHS());
-  if (!tap || !position)
-    return std::nullopt;
-  if (!llvm::is_contained(p.taps, tap.getPosition()))
-    std::swap(tap, position);
-  if (!llvm::is_contained(p.taps, tap.getPosition()) ||
-      !llvm::is_contained(p.depth, position.getPosition()))
-    return std::nullopt;
-  return std::pair(tap.getPosition(), position.getPosition());
-}
-
 Match<WinogradGradient> WinogradGradientStrategy::match(func::FuncOp kernel) {
   auto products = OuterProductsStrategy::match(kernel);
   if (!products)
@@ -41,7 +23,7 @@ Match<WinogradGradient> WinogradGradientStrategy::match(func::FuncOp kernel) {
   for (AffineExpr expr : g.left.map.getResults()) {
     if (isa<AffineDimExpr>(expr))
       continue;
-    auto slide = matchTap(expr, g);
+    auto slide = matchSlide(expr, g.taps, g.depth);
     if (!slide)
       return NoMatch{"has windows at a distance, or with gaps"};
     if (g.extents[slide->first] != WinogradTransform::kTaps)

@@ -20,26 +20,6 @@ namespace tinh::cpu {
 // Windows
 //===----------------------------------------------------------------------===//
 
-/// The loops whose sum `expr` is, a row's and one that is summed over; nothing
-/// if it is no such sum.
-static std::optional<std::pair<unsigned, unsigned>>
-matchSlide(AffineExpr expr, const Product &p) {
-  auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!sum || sum.getKind() != AffineExprKind::Add)
-    return std::nullopt;
-  auto first = dyn_cast<AffineDimExpr>(sum.getLHS()),
-       second = dyn_cast<AffineDimExpr>(sum.getRHS());
-  if (!first || !second)
-    return std::nullopt;
-  if (llvm::is_contained(p.depth, first.getPosition()))
-    std::swap(first, second);
-  std::pair loops(first.getPosition(), second.getPosition());
-  if (!llvm::is_contained(p.left.loops, loops.first) ||
-      !llvm::is_contained(p.depth, loops.second))
-    return std::nullopt;
-  return loops;
-}
-
 /// Finds what the left factor is before it is padded with zeros.
 static void findImage(WindowedProduct &w) {
   w.image = w.left.value;
@@ -76,7 +56,7 @@ Match<WindowedProduct> matchWindowedProduct(linalg::GenericOp conv,
   std::optional<unsigned> channel;
   for (auto [i, expr] : llvm::enumerate(w.left.map.getResults())) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (auto slide = matchSlide(expr, w))
+    if (auto slide = matchSlide(expr, w.left.loops, w.depth))
       slides.push_back(*slide);
     else if (!dim)
       return NoMatch{"has windows at a distance, or with gaps"};

@@ -178,6 +178,24 @@ Match<Product> describeProduct(linalg::GenericOp op, unsigned right) {
   return p;
 }
 
+std::optional<std::pair<unsigned, unsigned>>
+matchSlide(AffineExpr expr, ArrayRef<unsigned> own, ArrayRef<unsigned> summed) {
+  auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!sum || sum.getKind() != AffineExprKind::Add)
+    return std::nullopt;
+  auto first = dyn_cast<AffineDimExpr>(sum.getLHS()),
+       second = dyn_cast<AffineDimExpr>(sum.getRHS());
+  if (!first || !second)
+    return std::nullopt;
+  if (llvm::is_contained(summed, first.getPosition()))
+    std::swap(first, second);
+  std::pair loops(first.getPosition(), second.getPosition());
+  if (!llvm::is_contained(own, loops.first) ||
+      !llvm::is_contained(summed, loops.second))
+    return std::nullopt;
+  return loops;
+}
+
 Match<linalg::GenericOp> matchSumOfProducts(func::FuncOp kernel,
                                             Elements elements) {
   linalg::GenericOp op = onlyReduction(kernel);

@@ -99,6 +99,12 @@ struct Product {
 /// the result has no role.
 Match<Product> describeProduct(mlir::linalg::GenericOp op, unsigned right);
 
+/// The loop of `own` and the one of `summed` whose sum `expr` is, as the index
+/// of a window; nothing if it is no such sum.
+std::optional<std::pair<unsigned, unsigned>>
+matchSlide(mlir::AffineExpr expr, llvm::ArrayRef<unsigned> own,
+           llvm::ArrayRef<unsigned> summed);
+
 /// What is multiplied: floats, or bytes, too.
 enum class Elements : uint8_t { Floats, FloatsOrBytes };
 
