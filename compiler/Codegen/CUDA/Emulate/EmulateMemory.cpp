@@ -87,6 +87,19 @@ static Value *emulateLoadMatrix(IRBuilderBase &b, CallInst &call,
   return loadWords(b, call.getType(), result);
 }
 
+/// What tensor cores multiply: bytes of two types, or two factors of one.
+static std::optional<Multiply> multiplied(StringRef types) {
+  return StringSwitch<std::optional<Multiply>>(types)
+      .Case("f16", Multiply::F16)
+      .Case("bf16", Multiply::Bf16)
+      .Case("tf32", Multiply::Tf32)
+      .Case("u8", Multiply::U8U8)
+      .Case("u8.s8", Multiply::U8S8)
+      .Case("s8.u8", Multiply::S8U8)
+      .Case("s8", Multiply::S8S8)
+      .Default(std::nullopt);
+}
+
 /// mma.m16n8k16.row.col.f32.f32 (of f16), mma.m16n8k8.row.col.tf32,
 /// mma.m16n8k32.row.col.u8.s8, …
 static Value *emulateMultiply(IRBuilderBase &b, CallInst &call,
@@ -95,15 +108,7 @@ static Value *emulateMultiply(IRBuilderBase &b, CallInst &call,
   if (!name.consume_front("mma.m16n8k") || name.consumeInteger(10, depth) ||
       !name.consume_front(".row.col."))
     return nullptr;
-  auto kind = StringSwitch<std::optional<Multiply>>(name)
-                  .Case("f32.f32", Multiply::F16)
-                  .Case("bf16", Multiply::Bf16)
-                  .Case("tf32", Multiply::Tf32)
-                  .Case("u8", Multiply::U8U8)
-                  .Case("u8.s8", Multiply::U8S8)
-                  .Case("s8.u8", Multiply::S8U8)
-                  .Case("s8", Multiply::S8S8)
-                  .Default(std::nullopt);
+  auto kind = multiplied(name == "f32.f32" ? "f16" : name);
   if (!kind)
     return nullptr;
   SmallVector<Value *> operands(call.args());
@@ -130,18 +135,15 @@ Value *emulateWarpgroup(IRBuilderBase &b, CallInst &call, StringRef text) {
   if (!shape.consume_front(".m64n") || shape.consumeInteger(10, columns) ||
       columns != 2 * count || call.arg_size() != count + 2)
     return nullptr;
-  auto kind = StringSwitch<std::optional<Multiply>>(shape.take_until(isSpace))
-                  .Case("k16.f32.f16.f16", Multiply::F16)
-                  .Case("k16.f32.bf16.bf16", Multiply::Bf16)
-                  .Case("k32.s32.u8.u8", Multiply::U8U8)
-                  .Case("k32.s32.u8.s8", Multiply::U8S8)
-                  .Case("k32.s32.s8.u8", Multiply::S8U8)
-                  .Case("k32.s32.s8.s8", Multiply::S8S8)
-                  .Default(std::nullopt);
+  bool isOfFloats = shape.consume_front("k16.f32.");
+  if (!isOfFloats && !shape.consume_front("k32.s32."))
+    return nullptr;
+  StringRef types = shape.take_until(isSpace);
+  auto [left, right] = types.split('.');
+  auto kind = multiplied(left == right ? left : types);
   // Whether sums are added to; of floats two signs, and which factor lies
   // across.
   flags = text.substr(text.find(", added") + 2);
-  bool isOfFloats = shape.starts_with("k16");
   if (!kind || !flags.consume_front(isOfFloats ? "added, 1, 1, " : "added;"))
     return nullptr;
   callEmulator(b, "tinh_emu_multiply_warpgroup", b.getVoidTy(),
