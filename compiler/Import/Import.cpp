@@ -9,11 +9,10 @@
 
 #include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Import/FileKind.h"
+#include "compiler/Import/Formats.h"
 #include "compiler/Import/InputOptions.h"
 #include "compiler/Import/Limits.h"
 #include "compiler/Import/ReplaceWeights.h"
-#include "compiler/Import/json/ImportJson.h"
-#include "compiler/Import/onnx/ImportOnnx.h"
 #include "compiler/Support/Bytecode.h"
 #include "compiler/Support/Files.h"
 

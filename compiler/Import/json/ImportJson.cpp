@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/json/ImportJson.h"
+#include "compiler/Import/Formats.h"
 
 #include "compiler/Import/json/GraphImporter.h"
 #include "compiler/Import/json/ReadTraining.h"

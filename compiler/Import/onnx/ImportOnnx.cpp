@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/onnx/ImportOnnx.h"
+#include "compiler/Import/Formats.h"
 
 #include "compiler/Import/onnx/CheckFunctions.h"
 #include "compiler/Import/onnx/GraphImporter.h"
