@@ -155,6 +155,14 @@ Value GraphOps::transpose(Value x, ArrayRef<int64_t> permutation) {
   return create<graph::TransposeOp>({x}, {attr("permutation", permutation)});
 }
 
+Value GraphOps::pad(Value x, Value outside, ArrayRef<int64_t> low,
+                    ArrayRef<int64_t> high) {
+  auto mode =
+      graph::PadModeAttr::get(graph.context(), graph::PadMode::Constant);
+  return create<graph::PadOp>(
+      {x, outside}, {attr("low", low), attr("high", high), attr("mode", mode)});
+}
+
 Value GraphOps::sliceAxis(Value x, int64_t axis, int64_t start, int64_t size) {
   if (!x)
     return {};

@@ -115,6 +115,9 @@ public:
   mlir::Value reverseRows(mlir::Value x);
   /// start, start + step …: `size` of them, i64.
   mlir::Value iota(int64_t size, int64_t start = 0, int64_t step = 1);
+  /// `x` with `outside`, a scalar, around it; negative amounts cut.
+  mlir::Value pad(mlir::Value x, mlir::Value outside,
+                  llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high);
   /// Slices of `x` along an axis.
   mlir::Value gather(mlir::Value x, mlir::Value indices, int64_t axis);
   mlir::Value gather(mlir::Value x, llvm::ArrayRef<int64_t> indices,

@@ -19,11 +19,7 @@ static Value pad(GraphOps &ops, Value x, Value value, ArrayRef<int64_t> low,
   if (llvm::all_of(low, [](int64_t n) { return n == 0; }) &&
       llvm::all_of(high, [](int64_t n) { return n == 0; }))
     return x;
-  return ops.create<graph::PadOp>(
-      {x, value},
-      {ops.attr("low", low), ops.attr("high", high),
-       ops.attr("mode", graph::PadModeAttr::get(ops.graph.context(),
-                                                PadMode::Constant))});
+  return ops.pad(x, value, low, high);
 }
 
 /// Zeros before and after one dimension; negative amounts cut.

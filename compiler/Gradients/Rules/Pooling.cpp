@@ -67,11 +67,7 @@ static Value elementsOfWindows(GraphOps &ops, const Windows &w, Value x,
     low[w.axis(i)] = w.padding[i];
     high[w.axis(i)] = w.padding[rank + i];
   }
-  x = ops.create<graph::PadOp>(
-      {x, ops.scalarLike(x, outside)},
-      {ops.attr("low", low), ops.attr("high", high),
-       ops.attr("mode", graph::PadModeAttr::get(ops.graph.context(),
-                                                graph::PadMode::Constant))});
+  x = ops.pad(x, ops.scalarLike(x, outside), low, high);
   for (size_t i = 0; i < rank; ++i) {
     Ints indices;
     for (int64_t window = 0; window < w.y[w.axis(i)]; ++window)

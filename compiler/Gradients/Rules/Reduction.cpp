@@ -52,11 +52,7 @@ static Value shift(GraphOps &ops, Value x, int64_t distance) {
   Ints low(GraphOps::rank(x), 0), high(low);
   low.back() = distance;
   high.back() = -distance;
-  return ops.create<graph::PadOp>(
-      {x, ops.scalarLike(x, 1)},
-      {ops.attr("low", low), ops.attr("high", high),
-       ops.attr("mode", graph::PadModeAttr::get(ops.graph.context(),
-                                                graph::PadMode::Constant))});
+  return ops.pad(x, ops.scalarLike(x, 1), low, high);
 }
 
 /// The product of all elements before each one along the last dimension, or

@@ -325,6 +325,14 @@ Type NodeBuilder::elementType(int64_t onnxType) {
   return type;
 }
 
+bool NodeBuilder::hasRank(Value x, int64_t least, StringRef name) {
+  if (rank(x) >= least)
+    return true;
+  fail("expected " + name + " of rank " + Twine(least) + " or more, found " +
+       graph::shapeToString(x.getType()));
+  return false;
+}
+
 Value NodeBuilder::tensor(const TensorProto &tensor) {
   std::string error;
   Value value = buildTensor(graph, tensor, file, error);

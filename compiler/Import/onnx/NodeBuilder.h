@@ -122,6 +122,9 @@ public:
 
   mlir::Type elementType(int64_t onnxType);
   mlir::Value tensor(const TensorProto &tensor);
+  /// Whether the rank of `x`, which messages call `name`, is `least` or more;
+  /// else the node has failed.
+  bool hasRank(mlir::Value x, int64_t least, llvm::StringRef name);
 
 private:
   std::optional<mlir::DenseElementsAttr> constantInput(int i,

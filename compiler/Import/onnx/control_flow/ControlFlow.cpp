@@ -272,11 +272,7 @@ static Value padTo(NodeBuilder &b, Value x, ArrayRef<int64_t> to,
   }
   if (llvm::all_of(high, [](int64_t count) { return count == 0; }))
     return x;
-  auto mode =
-      graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
-  x = b.create<graph::PadOp>(
-      {x, b.scalarLike(x, 0)},
-      {b.attr("low", low), b.attr("high", high), b.attr("mode", mode)});
+  x = b.pad(x, b.scalarLike(x, 0), low, high);
   for (auto [d, size] : sizes)
     x = b.setDimensionSize(x, d, size);
   return x;

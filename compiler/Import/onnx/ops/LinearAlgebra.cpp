@@ -56,12 +56,8 @@ Value eliminateInLoop(NodeBuilder &b, const Elimination &start, int64_t n) {
   auto step = [&](const ScanArguments &arguments) -> ScanResults {
     Elimination next =
         eliminate(b, {arguments.carried[0], arguments.carried[1]});
-    auto mode =
-        graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
-    Value whole = b.create<graph::PadOp>(
-        {next.matrices, b.scalarLike(next.matrices, 0)},
-        {b.attr("low", ArrayRef<int64_t>{0, 0, 0}),
-         b.attr("high", ArrayRef<int64_t>{0, 1, 1}), b.attr("mode", mode)});
+    Value whole = b.pad(next.matrices, b.scalarLike(next.matrices, 0),
+                        {0, 0, 0}, {0, 1, 1});
     return {{whole, next.determinants}};
   };
   return b.scan({n}, {start.matrices, start.determinants}, {}, step).carried[1];

@@ -89,9 +89,8 @@ Results negativeLogLikelihood(NodeBuilder &b) {
 
 Results softmaxCrossEntropy(NodeBuilder &b) {
   Value scores = b.input(0);
-  if (b.rank(scores) < 2)
-    return {b.fail("expected scores of rank 2 or more, found " +
-                   graph::shapeToString(scores.getType()))};
+  if (!b.hasRank(scores, 2, "scores"))
+    return {Value()};
   Value logs =
       b.create<graph::LogSoftmaxOp>({scores}, {b.attr("axis", int64_t(1))});
   Results results = {lossOf(b, logs)};

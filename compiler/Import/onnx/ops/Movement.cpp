@@ -333,9 +333,8 @@ Results pad(NodeBuilder &b) {
 Results trilu(NodeBuilder &b) {
   Value x = b.input(0);
   int64_t rank = b.rank(x);
-  if (rank < 2)
-    return {b.fail("expected a tensor of rank 2 or more, found " +
-                   graph::shapeToString(x.getType()))};
+  if (!b.hasRank(x, 2, "a tensor"))
+    return {Value()};
   int64_t k = 0;
   if (b.has(1)) {
     auto given = b.ints(1, "k");
@@ -407,26 +406,23 @@ Results centerCropPad(NodeBuilder &b) {
     low[axis] = more < 0 ? -(-more / 2) : more / 2;
     high[axis] = more - low[axis];
   }
-  return {b.create<graph::PadOp>(
-      {x, b.scalarLike(x, 0)},
-      {b.attr("low", low), b.attr("high", high),
-       b.attr("mode", graph::PadModeAttr::get(b.graph.context(),
-                                              graph::PadMode::Constant))})};
+  return {b.pad(x, b.scalarLike(x, 0), low, high)};
 }
 
-bool readBlocks(NodeBuilder &b, Value x, int64_t &block) {
-  block = b.intAttribute("blocksize", 0);
+/// The size of blocks of an image; 0 if that is none.
+int64_t readBlocks(NodeBuilder &b, Value x) {
+  int64_t block = b.intAttribute("blocksize", 0);
   if (b.rank(x) == 4 && block > 0 && block < (1 << 15))
-    return true;
+    return block;
   b.fail("expected an image of rank 4 and a positive blocksize, found " +
          graph::shapeToString(x.getType()) + " and " + Twine(block));
-  return false;
+  return 0;
 }
 
 Results depthToSpace(NodeBuilder &b) {
   Value x = b.input(0);
-  int64_t block;
-  if (!readBlocks(b, x, block))
+  int64_t block = readBlocks(b, x);
+  if (block == 0)
     return {Value()};
   ArrayRef<int64_t> s = b.shape(x);
   int64_t channels = s[1] / (block * block);
@@ -446,8 +442,8 @@ Results depthToSpace(NodeBuilder &b) {
 
 Results spaceToDepth(NodeBuilder &b) {
   Value x = b.input(0);
-  int64_t block;
-  if (!readBlocks(b, x, block))
+  int64_t block = readBlocks(b, x);
+  if (block == 0)
     return {Value()};
   ArrayRef<int64_t> s = b.shape(x);
   int64_t rows = s[2] / block, columns = s[3] / block;

@@ -49,9 +49,8 @@ template <typename OpTy> Results softmax(NodeBuilder &b) {
 Results batchNormInTraining(NodeBuilder &b) {
   Value x = b.input(0);
   int64_t rank = b.rank(x);
-  if (rank < 2)
-    return {b.fail("expected an input of rank 2 or more, found " +
-                   graph::shapeToString(x.getType()))};
+  if (!b.hasRank(x, 2, "an input"))
+    return {Value()};
   Ints axes = {0};
   for (int64_t i = 2; i < rank; ++i)
     axes.push_back(i);
@@ -127,9 +126,8 @@ Ints axesFrom(int64_t first, int64_t rank) {
 Results instanceNorm(NodeBuilder &b) {
   Value x = b.input(0);
   int64_t rank = b.rank(x);
-  if (rank < 3)
-    return {b.fail("expected an input of rank 3 or more, found " +
-                   graph::shapeToString(x.getType()))};
+  if (!b.hasRank(x, 3, "an input"))
+    return {Value()};
   Value y =
       standardise(b, x, axesFrom(2, rank), b.floatAttribute("epsilon", 1e-5f));
   y = b.mul(y, b.perChannel(b.input(1), rank));

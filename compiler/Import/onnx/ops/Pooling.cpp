@@ -178,11 +178,7 @@ Value padWithLowest(NodeBuilder &b, Value x, const Windows &w) {
     lowest = integer.isUnsigned()
                  ? 0
                  : -std::ldexp(1.0, static_cast<int>(integer.getWidth()) - 1);
-  auto mode =
-      graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
-  return b.create<graph::PadOp>(
-      {x, b.scalarLike(x, lowest)},
-      {b.attr("low", low), b.attr("high", high), b.attr("mode", mode)});
+  return b.pad(x, b.scalarLike(x, lowest), low, high);
 }
 
 /// How far apart neighbours along each dimension of an image are: row by row
@@ -264,9 +260,8 @@ Results globalLpPool(NodeBuilder &b) {
 
 template <graph::ReduceKind kind> Results globalPool(NodeBuilder &b) {
   Value x = b.input(0);
-  if (b.rank(x) < 3)
-    return {b.fail("expected an input of rank 3 or more, found " +
-                   graph::shapeToString(x.getType()))};
+  if (!b.hasRank(x, 3, "an input"))
+    return {Value()};
   Ints axes;
   for (int64_t i = 2; i < b.rank(x); ++i)
     axes.push_back(i);

@@ -116,23 +116,24 @@ template <typename OpTy> Results arg(NodeBuilder &b) {
   return {b.create<OpTy>({x}, attributes)};
 }
 
+/// The axis of `x` that input 1 is.
+std::optional<int64_t> axisInput(NodeBuilder &b, Value x) {
+  auto given = b.integer(1, "axis");
+  return given ? b.axis(*given, b.rank(x)) : std::nullopt;
+}
+
 Results cumsum(NodeBuilder &b) {
   Value x = b.input(0);
-  auto given = b.integer(1, "axis");
-  if (!given)
-    return {Value()};
-  auto axis = b.axis(*given, b.rank(x));
+  auto axis = axisInput(b, x);
   if (!axis)
     return {Value()};
   SmallVector<NamedAttribute> attributes = {b.attr("axis", *axis)};
-  if (b.intAttribute("exclusive", 0))
-    attributes.push_back(b.unit("exclusive"));
-  if (b.intAttribute("reverse", 0))
-    attributes.push_back(b.unit("reverse"));
+  for (StringRef flag : {"exclusive", "reverse"})
+    if (b.intAttribute(flag, 0))
+      attributes.push_back(b.unit(flag));
   return {b.create<graph::CumsumOp>({x}, attributes)};
 }
 
-/// 1 at the largest element of each row, 0 elsewhere.
 /// x with `count` ones before its elements along an axis, and as many cut off
 /// at the end, or the other way round.
 Value shift(NodeBuilder &b, Value x, int64_t axis, int64_t count,
@@ -142,20 +143,13 @@ Value shift(NodeBuilder &b, Value x, int64_t axis, int64_t count,
   Ints low(b.rank(x), 0), high(b.rank(x), 0);
   low[axis] = toFront ? -count : count;
   high[axis] = -low[axis];
-  return b.create<graph::PadOp>(
-      {x, b.scalarLike(x, 1)},
-      {b.attr("low", low), b.attr("high", high),
-       b.attr("mode", graph::PadModeAttr::get(b.graph.context(),
-                                              graph::PadMode::Constant))});
+  return b.pad(x, b.scalarLike(x, 1), low, high);
 }
 
 /// Products of 1, 2, 4 … neighbours, each from two of half the length.
 Results cumprod(NodeBuilder &b) {
   Value y = b.input(0);
-  auto given = b.integer(1, "axis");
-  if (!given)
-    return {Value()};
-  auto axis = b.axis(*given, b.rank(y));
+  auto axis = axisInput(b, y);
   if (!axis)
     return {Value()};
   bool reverse = b.intAttribute("reverse", 0);
@@ -167,6 +161,7 @@ Results cumprod(NodeBuilder &b) {
   return {y};
 }
 
+/// 1 at the largest element of each row, 0 elsewhere.
 Results hardmax(NodeBuilder &b) {
   Value x = b.input(0);
   if (b.opset() < 13 && b.rank(x) != 2)

@@ -114,11 +114,7 @@ Results maxUnpool(NodeBuilder &b) {
       llvm::any_of(high, [](int64_t more) { return more < 0; }))
     return {b.fail("expected an output_shape of " + formatShape(pooled) +
                    " or more, found " + formatShape(*wanted))};
-  auto mode =
-      graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
-  return {b.create<graph::PadOp>(
-      {y, zero},
-      {b.attr("low", low), b.attr("high", high), b.attr("mode", mode)})};
+  return {b.pad(y, zero, low, high)};
 }
 
 } // namespace

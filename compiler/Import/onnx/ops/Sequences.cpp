@@ -105,9 +105,10 @@ Results sequenceConstruct(NodeBuilder &b) {
 Results sequenceEmpty(NodeBuilder &b) { return give(b, {{}, Sequence()}); }
 
 /// The position in a sequence that input `i` says, from its end if it is
-/// negative, and less than `limit`; the last one if there is no input.
-std::optional<size_t> positionIn(NodeBuilder &b, int i, int64_t count,
-                                 int64_t limit) {
+/// negative, or right behind it if `orEnd`; the last one if there is no input.
+std::optional<size_t> positionIn(NodeBuilder &b, int i,
+                                 const Sequence &sequence, bool orEnd = false) {
+  auto count = static_cast<int64_t>(sequence.size()), limit = count + orEnd;
   std::optional<int64_t> position = limit - 1;
   if (b.has(i))
     position = b.integer(i, "the position");
@@ -125,8 +126,8 @@ Results sequenceInsert(NodeBuilder &b) {
   Value tensor = b.input(1);
   if (!sequence || !tensor)
     return {Value()};
-  auto count = static_cast<int64_t>(sequence->size());
-  auto position = positionIn(b, 2, count, count + 1);
+  size_t count = sequence->size();
+  auto position = positionIn(b, 2, *sequence, /*orEnd=*/true);
   if (!position || (count > 0 && !checkElement(b, tensor, sequence->front())))
     return {Value()};
   if (count >= kMostTensors)
@@ -140,8 +141,7 @@ Results sequenceErase(NodeBuilder &b) {
   std::optional<Sequence> sequence = b.sequence(0);
   if (!sequence)
     return {Value()};
-  auto count = static_cast<int64_t>(sequence->size());
-  auto position = positionIn(b, 1, count, count);
+  auto position = positionIn(b, 1, *sequence);
   if (!position)
     return {Value()};
   sequence->erase(sequence->begin() + *position);
@@ -187,8 +187,7 @@ Results sequenceAt(NodeBuilder &b) {
   std::optional<Sequence> sequence = b.sequence(0);
   if (!sequence)
     return {Value()};
-  auto count = static_cast<int64_t>(sequence->size());
-  auto position = positionIn(b, 1, count, count);
+  auto position = positionIn(b, 1, *sequence);
   return {position ? (*sequence)[*position] : Value()};
 }
 

@@ -92,11 +92,7 @@ Value fit(NodeBuilder &b, Value x, int64_t length) {
     return x;
   Ints low(b.rank(x), 0), high(low);
   high.back() = length - b.shape(x).back();
-  return b.create<graph::PadOp>(
-      {x, b.scalarLike(x, 0)},
-      {b.attr("low", low), b.attr("high", high),
-       b.attr("mode", graph::PadModeAttr::get(b.graph.context(),
-                                              graph::PadMode::Constant))});
+  return b.pad(x, b.scalarLike(x, 0), low, high);
 }
 
 //===----------------------------------------------------------------------===//

@@ -179,11 +179,7 @@ static Value padLast(GraphOps &b, Value x, int64_t front, int64_t back) {
   Ints low(b.rank(x), 0), high(low);
   low.back() = front;
   high.back() = back;
-  auto mode =
-      graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
-  return b.create<graph::PadOp>(
-      {x, b.scalarLike(x, 0)},
-      {b.attr("low", low), b.attr("high", high), b.attr("mode", mode)});
+  return b.pad(x, b.scalarLike(x, 0), low, high);
 }
 
 Value withWidth(GraphOps &b, Value bytes, int64_t width) {

@@ -201,11 +201,7 @@ Value biasOf(NodeBuilder &b, const Operands &o, Value visible) {
     if (missing > 0 && b.shape(mask)[last] > 1) {
       Ints low(b.rank(mask), 0), high(low);
       high[last] = missing;
-      bias = b.create<graph::PadOp>(
-          {bias, never},
-          {b.attr("low", low), b.attr("high", high),
-           b.attr("mode", graph::PadModeAttr::get(b.graph.context(),
-                                                  graph::PadMode::Constant))});
+      bias = b.pad(bias, never, low, high);
     }
   }
   if (!visible)

@@ -187,11 +187,7 @@ Value GroupQueryAttention::fill(Value x, int64_t axis) {
     return x;
   Ints low(b.rank(x), 0), high(low);
   high[axis] = missing;
-  auto mode =
-      graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
-  return b.create<graph::PadOp>(
-      {x, b.scalarLike(x, 0)},
-      {b.attr("low", low), b.attr("high", high), b.attr("mode", mode)});
+  return b.pad(x, b.scalarLike(x, 0), low, high);
 }
 
 /// The past with what is new in its places, [batch, heads, cache, width].

@@ -297,15 +297,9 @@ Results featureVectorizer(NodeBuilder &b) {
     if (b.element(x) != b.graph.raw().getF64Type())
       x = b.cast(x, b.graph.raw().getF32Type());
     int64_t missing = widths[i] - b.shape(x)[1];
-    auto mode =
-        graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
     parts.push_back(missing <= 0
                         ? b.sliceAxis(x, 1, 0, widths[i])
-                        : b.create<graph::PadOp>(
-                              {x, b.scalarLike(x, 0)},
-                              {b.attr("low", ArrayRef<int64_t>{0, 0}),
-                               b.attr("high", ArrayRef<int64_t>{0, missing}),
-                               b.attr("mode", mode)}));
+                        : b.pad(x, b.scalarLike(x, 0), {0, 0}, {0, missing}));
   }
   return {asFloats(b, b.concat(parts, 1))};
 }

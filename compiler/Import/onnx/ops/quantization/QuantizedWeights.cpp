@@ -104,11 +104,7 @@ Value wholeBlocks(NodeBuilder &b, Value a, const BlockedWeights &w) {
     return a;
   Ints low(b.rank(a), 0), high(low);
   high.back() = missing;
-  auto mode =
-      graph::PadModeAttr::get(b.graph.context(), graph::PadMode::Constant);
-  return b.create<graph::PadOp>(
-      {a, b.scalarLike(a, 0)},
-      {b.attr("low", low), b.attr("high", high), b.attr("mode", mode)});
+  return b.pad(a, b.scalarLike(a, 0), low, high);
 }
 
 std::string typeName(Type element) {
