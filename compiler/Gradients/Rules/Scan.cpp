@@ -93,6 +93,16 @@ void ScanGradient::findInputs() {
       captured.emplace_back(i, read[i]);
 }
 
+/// Adds the numbers of those of `values` that `found` has; whether any is new.
+static bool addNumbers(ValueRange values, const llvm::DenseSet<Value> &found,
+                       llvm::DenseSet<unsigned> &numbers) {
+  bool grown = false;
+  for (auto [i, value] : llvm::enumerate(values))
+    if (found.contains(value))
+      grown |= numbers.insert(i).second;
+  return grown;
+}
+
 /// Carried values whose next ones depend on what gradients are asked for.
 bool ScanGradient::growActive() {
   SmallVector<Value> inputs;
@@ -102,12 +112,7 @@ bool ScanGradient::growActive() {
     inputs.push_back(value);
   for (unsigned i : active)
     inputs.push_back(op.getCarried()[i]);
-  llvm::DenseSet<Value> dependent = findDependent(body, inputs);
-  bool grown = false;
-  for (auto [i, next] : llvm::enumerate(op.getNext()))
-    if (dependent.contains(next))
-      grown |= active.insert(i).second;
-  return grown;
+  return addNumbers(op.getNext(), findDependent(body, inputs), active);
 }
 
 /// Carried values that outputs with a gradient need.
@@ -119,12 +124,7 @@ bool ScanGradient::growUseful() {
       outputs.push_back(row);
   for (unsigned i : useful)
     outputs.push_back(op.getNext()[i]);
-  llvm::DenseSet<Value> needed = findNeeded(body, outputs);
-  bool grown = false;
-  for (auto [i, argument] : llvm::enumerate(op.getCarried()))
-    if (needed.contains(argument))
-      grown |= useful.insert(i).second;
-  return grown;
+  return addNumbers(op.getCarried(), findNeeded(body, outputs), useful);
 }
 
 void ScanGradient::findCarried() {
