@@ -45,22 +45,22 @@ private:
 
   void coupleElementwise(Operation *op);
   void coupleAlong(Operation *op, int64_t axis);
-  void coupleMatmul(graph::MatmulOp op);
-  void coupleConv(graph::ConvOp op);
+  void couple(graph::MatmulOp op);
+  void couple(graph::ConvOp op);
   void coupleGroups(graph::ConvOp op, int64_t channels, int64_t outputs);
-  void coupleConvTranspose(graph::ConvTransposeOp op);
+  void couple(graph::ConvTransposeOp op);
   void coupleWindows(Operation *op, graph::Layout layout);
-  void coupleBatchNorm(graph::BatchNormOp op);
-  void coupleLayerNorm(graph::LayerNormOp op);
+  void couple(graph::BatchNormOp op);
+  void couple(graph::LayerNormOp op);
   void coupleReduction(Operation *op, ArrayRef<int64_t> axes, bool keepdims);
-  void coupleAttention(graph::AttentionOp op);
-  void coupleTranspose(graph::TransposeOp op);
-  void coupleConcat(graph::ConcatOp op);
-  void coupleSlice(graph::SliceOp op);
-  void couplePad(graph::PadOp op);
-  void coupleGather(graph::GatherOp op);
-  void coupleGatherNd(graph::GatherNdOp op);
-  void coupleConstant(graph::ConstantOp op);
+  void couple(graph::AttentionOp op);
+  void couple(graph::TransposeOp op);
+  void couple(graph::ConcatOp op);
+  void couple(graph::SliceOp op);
+  void couple(graph::PadOp op);
+  void couple(graph::GatherOp op);
+  void couple(graph::GatherNdOp op);
+  void couple(graph::ConstantOp op);
 
   Slots slots;
   func::FuncOp main;
@@ -123,7 +123,7 @@ void Coupler::coupleAlong(Operation *op, int64_t axis) {
 // Products
 //===----------------------------------------------------------------------===//
 
-void Coupler::coupleMatmul(graph::MatmulOp op) {
+void Coupler::couple(graph::MatmulOp op) {
   Value a = op.getA(), b = op.getB(), y = op.getY();
   MatmulAxes axes = axesOf(op);
   slots.couple({a, axes.aDepth}, {b, axes.bDepth});
@@ -157,7 +157,7 @@ void Coupler::coupleGroups(graph::ConvOp op, int64_t channels,
       slots.couple(x, i, c, i % inputsOfGroup);
 }
 
-void Coupler::coupleConv(graph::ConvOp op) {
+void Coupler::couple(graph::ConvOp op) {
   int64_t channels = channelAxis(op.getLayout(), op.getX());
   slots.couple({op.getX(), 0}, {op.getY(), 0});
   coupleGroups(op, channels, channels);
@@ -170,7 +170,7 @@ void Coupler::coupleConv(graph::ConvOp op) {
     keep(op, op.getWeights(), axis);
 }
 
-void Coupler::coupleConvTranspose(graph::ConvTransposeOp op) {
+void Coupler::couple(graph::ConvTransposeOp op) {
   if (op.getGroups() != 1)
     return keepAll(op);
   Value x = op.getX(), y = op.getY(), weights = op.getWeights();
@@ -198,7 +198,7 @@ void Coupler::coupleWindows(Operation *op, graph::Layout layout) {
 // Norms and reductions
 //===----------------------------------------------------------------------===//
 
-void Coupler::coupleBatchNorm(graph::BatchNormOp op) {
+void Coupler::couple(graph::BatchNormOp op) {
   Value x = op.getX();
   int64_t channels = channelAxis(op.getLayout(), x);
   coupleAligned(op, x, op.getY(), [](int64_t) { return false; });
@@ -207,7 +207,7 @@ void Coupler::coupleBatchNorm(graph::BatchNormOp op) {
 }
 
 /// Its mean and variance are those of the channels that are left.
-void Coupler::coupleLayerNorm(graph::LayerNormOp op) {
+void Coupler::couple(graph::LayerNormOp op) {
   Value x = op.getX();
   coupleAligned(op, x, op.getY(), [](int64_t) { return false; });
   for (Value vector : op->getOperands().drop_front())
@@ -231,7 +231,7 @@ void Coupler::coupleReduction(Operation *op, ArrayRef<int64_t> axes,
 
 /// Operands are [batch, heads, length, width]. Several heads of the query may
 /// read one of the keys, which goes with all of them.
-void Coupler::coupleAttention(graph::AttentionOp op) {
+void Coupler::couple(graph::AttentionOp op) {
   Value query = op.getQuery(), key = op.getKey(), value = op.getValue();
   Dimension heads{query, 1}, keyHeads{key, 1};
   int64_t readers = heads.extent() / keyHeads.extent();
@@ -255,12 +255,12 @@ void Coupler::coupleAttention(graph::AttentionOp op) {
 // Movement
 //===----------------------------------------------------------------------===//
 
-void Coupler::coupleTranspose(graph::TransposeOp op) {
+void Coupler::couple(graph::TransposeOp op) {
   for (auto [to, from] : llvm::enumerate(op.getPermutation()))
     slots.couple({op.getX(), from}, {op.getY(), static_cast<int64_t>(to)});
 }
 
-void Coupler::coupleConcat(graph::ConcatOp op) {
+void Coupler::couple(graph::ConcatOp op) {
   int64_t at = 0, along = static_cast<int64_t>(op.getAxis());
   Value y = op.getY();
   for (Value x : op.getInputs()) {
@@ -274,7 +274,7 @@ void Coupler::coupleConcat(graph::ConcatOp op) {
   }
 }
 
-void Coupler::coupleSlice(graph::SliceOp op) {
+void Coupler::couple(graph::SliceOp op) {
   for (int64_t axis = 0; axis < rankOf(op.getX()); ++axis) {
     Dimension x{op.getX(), axis}, y{op.getY(), axis};
     if (op.getSteps()[axis] != 1) {
@@ -287,13 +287,13 @@ void Coupler::coupleSlice(graph::SliceOp op) {
   }
 }
 
-void Coupler::couplePad(graph::PadOp op) {
+void Coupler::couple(graph::PadOp op) {
   coupleAligned(op, op.getX(), op.getY(), [&](int64_t axis) {
     return op.getLow()[axis] != 0 || op.getHigh()[axis] != 0;
   });
 }
 
-void Coupler::coupleGather(graph::GatherOp op) {
+void Coupler::couple(graph::GatherOp op) {
   Value x = op.getX(), indices = op.getIndices(), y = op.getY();
   int64_t along = static_cast<int64_t>(op.getAxis()), more = rankOf(indices);
   keep(op, x, along);
@@ -305,7 +305,7 @@ void Coupler::coupleGather(graph::GatherOp op) {
 }
 
 /// The dimensions that tuples of indices leave.
-void Coupler::coupleGatherNd(graph::GatherNdOp op) {
+void Coupler::couple(graph::GatherNdOp op) {
   Value x = op.getX(), indices = op.getIndices(), y = op.getY();
   int64_t indexed = static_cast<int64_t>(op.getBatchDims()) +
                     tensorType(indices).getShape().back();
@@ -321,7 +321,7 @@ void Coupler::coupleGatherNd(graph::GatherNdOp op) {
 }
 
 /// Booleans have no bytes of their own.
-void Coupler::coupleConstant(graph::ConstantOp op) {
+void Coupler::couple(graph::ConstantOp op) {
   if (tensorType(op.getY()).getElementType().isInteger(1))
     keepAll(op);
 }
@@ -349,20 +349,12 @@ void Coupler::coupleOp(Operation *op) {
       .Case([&](graph::LrnOp op) {
         coupleAlong(op, channelAxis(op.getLayout(), op.getX()));
       })
-      .Case([&](graph::MatmulOp op) { coupleMatmul(op); })
-      .Case([&](graph::ConvOp op) { coupleConv(op); })
-      .Case([&](graph::ConvTransposeOp op) { coupleConvTranspose(op); })
-      .Case([&](graph::BatchNormOp op) { coupleBatchNorm(op); })
-      .Case([&](graph::LayerNormOp op) { coupleLayerNorm(op); })
-      .Case([&](graph::AttentionOp op) { coupleAttention(op); })
-      .Case([&](graph::TransposeOp op) { coupleTranspose(op); })
-      .Case([&](graph::ConcatOp op) { coupleConcat(op); })
-      .Case([&](graph::SliceOp op) { coupleSlice(op); })
-      .Case([&](graph::PadOp op) { couplePad(op); })
-      .Case([&](graph::GatherOp op) { coupleGather(op); })
-      .Case([&](graph::GatherNdOp op) { coupleGatherNd(op); })
+      .Case<graph::MatmulOp, graph::ConvOp, graph::ConvTransposeOp,
+            graph::BatchNormOp, graph::LayerNormOp, graph::AttentionOp,
+            graph::TransposeOp, graph::ConcatOp, graph::SliceOp, graph::PadOp,
+            graph::GatherOp, graph::GatherNdOp, graph::ConstantOp>(
+          [&](auto op) { couple(op); })
       .Case([&](graph::ReshapeOp op) { reshapes.couple(op, slots); })
-      .Case([&](graph::ConstantOp op) { coupleConstant(op); })
       .Case([](func::ReturnOp) {})
       .Default([&](Operation *op) { keepAll(op); });
 }

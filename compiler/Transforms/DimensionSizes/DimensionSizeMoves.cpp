@@ -101,7 +101,7 @@ void SizeRules::reshapeRun(ReshapeOp op, const ReshapedRun &run) {
   sizes.set(op.getY(), run.toBegin, elements);
 }
 
-void SizeRules::reshape(ReshapeOp op) {
+void SizeRules::apply(ReshapeOp op) {
   SmallVector<bool> isDropped(tensorType(op.getX()).getRank(), true);
   for (const ReshapedRun &run :
        reshapedRuns(tensorType(op.getX()).getShape(),
@@ -122,7 +122,7 @@ void SizeRules::reshape(ReshapeOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Elements behind the padding of a part move up by as much as that is.
-void SizeRules::concat(ConcatOp op) {
+void SizeRules::apply(ConcatOp op) {
   int64_t axis = op.getAxis();
   int64_t last = static_cast<int64_t>(op.getInputs().size()) - 1;
   Value total, index = iota(extent(op.getY(), axis)), shift;
@@ -150,7 +150,7 @@ void SizeRules::concat(ConcatOp op) {
 }
 
 /// Of dimensions that are cut, so many elements as are within the size.
-void SizeRules::slice(SliceOp op) {
+void SizeRules::apply(SliceOp op) {
   for (auto [d, start, wanted, step] :
        llvm::enumerate(op.getStarts(), op.getSizes(), op.getSteps())) {
     Value size = sizes.get(op.getX(), d);
@@ -166,7 +166,7 @@ void SizeRules::slice(SliceOp op) {
 }
 
 /// What is padded with is what the padding of the operand becomes, too.
-void SizeRules::pad(PadOp op) {
+void SizeRules::apply(PadOp op) {
   for (auto [d, low, high] : llvm::enumerate(op.getLow(), op.getHigh())) {
     Value size = sizes.get(op.getX(), d);
     if (!size || (low == 0 && high == 0) || low < 0 || high < 0 ||
@@ -219,7 +219,7 @@ Value SizeRules::tuplesFrom(Value x, Value indices, int64_t first) {
   return countedFrom(indices, end);
 }
 
-void SizeRules::gatherTuples(GatherNdOp op) {
+void SizeRules::apply(GatherNdOp op) {
   int64_t first = op.getBatchDims();
   op.getIndicesMutable().assign(tuplesFrom(op.getX(), op.getIndices(), first));
   for (int64_t k = 0; k < tensorType(op.getIndices()).getShape().back(); ++k)
@@ -283,7 +283,7 @@ template <typename OpTy> void SizeRules::scatterAlong(OpTy op) {
 }
 
 /// The first number of a tuple of padding is behind the first dimension.
-void SizeRules::scatterTuples(ScatterNdOp op) {
+void SizeRules::apply(ScatterNdOp op) {
   Value x = op.getX(), indices = op.getIndices();
   for (int64_t d = 0; d < tensorType(op.getUpdates()).getRank(); ++d)
     handle(2, d);

@@ -85,7 +85,7 @@ LogicalResult SizeRules::fail(unsigned operand, int64_t d, const Twine &why) {
 //===----------------------------------------------------------------------===//
 
 /// A mean is the sum divided by how many elements are used.
-void SizeRules::reduce(ReduceOp op) {
+void SizeRules::apply(ReduceOp op) {
   Value elements;
   for (int64_t axis : op.getAxes()) {
     if (Value size = sizes.get(op.getX(), axis))
@@ -149,13 +149,13 @@ template <typename OpTy> void SizeRules::extreme(OpTy op, Neutral neutral) {
 }
 
 /// Padding comes behind what is used, but from the end.
-void SizeRules::cumsum(CumsumOp op) {
+void SizeRules::apply(CumsumOp op) {
   if (op.getReverse())
     mask(0, op.getAxis(), Neutral::Zero);
 }
 
 /// Both factors are masked: padding may be infinite or NaN.
-void SizeRules::matmul(MatmulOp op) {
+void SizeRules::apply(MatmulOp op) {
   int64_t a = tensorType(op.getA()).getRank();
   int64_t c = tensorType(op.getB()).getRank();
   int64_t depthOfA = a - 1 - (op.getTransposeA() ? 1 : 0);
@@ -171,7 +171,6 @@ void SizeRules::matmul(MatmulOp op) {
 
 LogicalResult SizeRules::applyOwn() {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](ReduceOp op) { return reduce(op), success(); })
       .Case([&](VarianceOp op) { return variance(op); })
       .Case(
           [&](ArgmaxOp op) { return extreme(op, Neutral::Lowest), success(); })
@@ -179,18 +178,13 @@ LogicalResult SizeRules::applyOwn() {
           [&](ArgminOp op) { return extreme(op, Neutral::Highest), success(); })
       .Case<SoftmaxOp, LogSoftmaxOp>(
           [&](auto op) { return softmax(op.getAxis()), success(); })
-      .Case([&](CumsumOp op) { return cumsum(op), success(); })
-      .Case([&](MatmulOp op) { return matmul(op), success(); })
-      .Case([&](ReshapeOp op) { return reshape(op), success(); })
-      .Case([&](ConcatOp op) { return concat(op), success(); })
-      .Case([&](SliceOp op) { return slice(op), success(); })
-      .Case([&](PadOp op) { return pad(op), success(); })
       .Case<GatherOp, GatherElementsOp>(
           [&](auto op) { return gatherAlong(op), success(); })
-      .Case([&](GatherNdOp op) { return gatherTuples(op), success(); })
       .Case<ScatterOp, ScatterElementsOp>(
           [&](auto op) { return scatterAlong(op), success(); })
-      .Case([&](ScatterNdOp op) { return scatterTuples(op), success(); })
+      .Case<ReduceOp, CumsumOp, MatmulOp, ReshapeOp, ConcatOp, SliceOp, PadOp,
+            GatherNdOp, ScatterNdOp>(
+          [&](auto op) { return apply(op), success(); })
       .Default([](Operation *) { return success(); });
 }
 

@@ -124,23 +124,23 @@ private:
 
   //===--- Rules ----------------------------------------------------------===//
 
-  void reduce(graph::ReduceOp op);
+  void apply(graph::ReduceOp op);
   llvm::LogicalResult variance(graph::VarianceOp op);
   template <typename OpTy> void extreme(OpTy op, Neutral neutral);
   void softmax(int64_t axis) { mask(0, axis, Neutral::Lowest); }
-  void cumsum(graph::CumsumOp op);
-  void matmul(graph::MatmulOp op);
-  void reshape(graph::ReshapeOp op);
+  void apply(graph::CumsumOp op);
+  void apply(graph::MatmulOp op);
+  void apply(graph::ReshapeOp op);
   void divideRun(graph::ReshapeOp op, const graph::ReshapedRun &run);
   void reshapeRun(graph::ReshapeOp op, const graph::ReshapedRun &run);
   mlir::Value compact(mlir::Value x, const graph::ReshapedRun &run);
-  void concat(graph::ConcatOp op);
-  void slice(graph::SliceOp op);
-  void pad(graph::PadOp op);
+  void apply(graph::ConcatOp op);
+  void apply(graph::SliceOp op);
+  void apply(graph::PadOp op);
   template <typename OpTy> void gatherAlong(OpTy op);
-  void gatherTuples(graph::GatherNdOp op);
+  void apply(graph::GatherNdOp op);
   template <typename OpTy> void scatterAlong(OpTy op);
-  void scatterTuples(graph::ScatterNdOp op);
+  void apply(graph::ScatterNdOp op);
   mlir::Value indexOrBehind(mlir::Value indices, mlir::Value behind);
   mlir::Value tuplesFrom(mlir::Value x, mlir::Value indices, int64_t first);
   void scatterBehind(int64_t axis, mlir::Value indices);
