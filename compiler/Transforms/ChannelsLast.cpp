@@ -219,20 +219,22 @@ struct SinkThroughElementwise : RewritePattern {
 };
 
 /// The transpose that gives the first operand of `op`, if there is one.
-bool matchTransposed(Operation *op, Value &source, Permutation &permutation) {
-  Value x = op->getOperand(0);
-  permutation.assign(permutationOf(x).begin(), permutationOf(x).end());
-  if (permutation.empty() || !isBeside(x, op) || isFreeToTranspose(x))
-    return false;
-  source = x.getDefiningOp<TransposeOp>().getX();
-  return true;
-}
+struct Transposed {
+  explicit Transposed(Operation *op) {
+    Value x = op->getOperand(0);
+    permutation.assign(permutationOf(x).begin(), permutationOf(x).end());
+    if (!permutation.empty() && isBeside(x, op) && !isFreeToTranspose(x))
+      source = x.getDefiningOp<TransposeOp>().getX();
+  }
+
+  Value source; ///< Null if there is none.
+  Permutation permutation;
+};
 
 template <typename OpTy>
 LogicalResult sinkThroughAxis(OpTy op, PatternRewriter &rewriter) {
-  Value source;
-  Permutation permutation;
-  if (!matchTransposed(op, source, permutation))
+  auto [source, permutation] = Transposed(op);
+  if (!source)
     return failure();
   int64_t axis = permutation[op.getAxis()];
   Operation *copy = sink(rewriter, op, source, permutation);
@@ -243,9 +245,8 @@ LogicalResult sinkThroughAxis(OpTy op, PatternRewriter &rewriter) {
 /// A reduction or a variance.
 template <typename OpTy>
 LogicalResult sinkThroughReduce(OpTy op, PatternRewriter &rewriter) {
-  Value source;
-  Permutation permutation;
-  if (!matchTransposed(op, source, permutation))
+  auto [source, permutation] = Transposed(op);
+  if (!source)
     return failure();
   SmallVector<int64_t> axes;
   for (int64_t axis : op.getAxes())
@@ -277,9 +278,8 @@ SmallVector<int64_t> toSource(ArrayRef<int64_t> values,
 }
 
 LogicalResult sinkThroughPad(PadOp op, PatternRewriter &rewriter) {
-  Value source;
-  Permutation permutation;
-  if (!matchTransposed(op, source, permutation))
+  auto [source, permutation] = Transposed(op);
+  if (!source)
     return failure();
   SmallVector<int64_t> low = toSource(op.getLow(), permutation),
                        high = toSource(op.getHigh(), permutation);
@@ -291,9 +291,8 @@ LogicalResult sinkThroughPad(PadOp op, PatternRewriter &rewriter) {
 }
 
 LogicalResult sinkThroughSlice(SliceOp op, PatternRewriter &rewriter) {
-  Value source;
-  Permutation permutation;
-  if (!matchTransposed(op, source, permutation))
+  auto [source, permutation] = Transposed(op);
+  if (!source)
     return failure();
   SmallVector<int64_t> starts = toSource(op.getStarts(), permutation),
                        sizes = toSource(op.getSizes(), permutation),
@@ -349,9 +348,8 @@ SmallVector<DimensionGroup> groupDimensions(ArrayRef<int64_t> from,
 /// moves whole groups, can sink further. Channel shuffles come out of this as
 /// a permutation of the channels.
 LogicalResult sinkThroughReshape(ReshapeOp op, PatternRewriter &rewriter) {
-  Value source;
-  Permutation permutation;
-  if (!matchTransposed(op, source, permutation))
+  auto [source, permutation] = Transposed(op);
+  if (!source)
     return failure();
   SmallVector<DimensionGroup> groups = groupDimensions(
       tensorType(op.getX()).getShape(), tensorType(op.getY()).getShape());

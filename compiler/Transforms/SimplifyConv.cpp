@@ -13,7 +13,7 @@
 // 3 × 3 taps, 24 apart, one is left where the image is 16 × 16.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Transforms/SimplifyConv.h"
+#include "compiler/Transforms/SimplifyGraph.h"
 
 #include "compiler/Transforms/Constants/Constants.h"
 

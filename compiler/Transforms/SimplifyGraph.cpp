@@ -13,10 +13,9 @@
 //   transpose_b %4 = graph.matmul %q, %3
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Transforms/SimplifyGraph.h"
 #include "compiler/Transforms/Constants/Constants.h"
 #include "compiler/Transforms/Passes.h"
-#include "compiler/Transforms/SimplifyConv.h"
-#include "compiler/Transforms/SimplifyScatter.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -216,19 +215,16 @@ bool swapsLastTwo(ArrayRef<int64_t> permutation) {
 }
 
 LogicalResult foldTransposeIntoMatmul(MatmulOp op, PatternRewriter &rewriter) {
-  auto a = op.getA().getDefiningOp<TransposeOp>();
-  if (a && swapsLastTwo(a.getPermutation())) {
+  for (OpOperand *factor : {&op.getAMutable(), &op.getBMutable()}) {
+    auto transpose = factor->get().getDefiningOp<TransposeOp>();
+    if (!transpose || !swapsLastTwo(transpose.getPermutation()))
+      continue;
     rewriter.modifyOpInPlace(op, [&] {
-      op.getAMutable().assign(a.getX());
-      op.setTransposeA(!op.getTransposeA());
-    });
-    return success();
-  }
-  auto b = op.getB().getDefiningOp<TransposeOp>();
-  if (b && swapsLastTwo(b.getPermutation())) {
-    rewriter.modifyOpInPlace(op, [&] {
-      op.getBMutable().assign(b.getX());
-      op.setTransposeB(!op.getTransposeB());
+      factor->set(transpose.getX());
+      if (factor == &op.getAMutable())
+        op.setTransposeA(!op.getTransposeA());
+      else
+        op.setTransposeB(!op.getTransposeB());
     });
     return success();
   }

@@ -18,7 +18,7 @@
 //   %y = graph.concat %0, %u axis 1
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Transforms/SimplifyScatter.h"
+#include "compiler/Transforms/SimplifyGraph.h"
 
 #include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Transforms/Constants/Constants.h"
