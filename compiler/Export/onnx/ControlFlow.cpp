@@ -33,6 +33,13 @@ void ModelWriter::withGraph(GraphProto &other,
   current = outer;
 }
 
+ModelWriter::Graphs ModelWriter::bodyOf(llvm::function_ref<void()> fill) {
+  Graphs graphs(1);
+  graphs[0].first = "body";
+  withGraph(graphs[0].second, fill);
+  return graphs;
+}
+
 void ModelWriter::addInput(const Tensor &tensor) {
   setType(*current->add_input(), tensor.name, tensor.type);
 }
@@ -54,10 +61,10 @@ void ModelWriter::addOutput(Value value, Block *block) {
   setType(*current->add_output(), result.name, result.type);
 }
 
-void ModelWriter::addControlFlow(
-    Operation *op, StringRef type, ArrayRef<std::string> inputs,
-    ValueRange outputs, std::vector<std::pair<StringRef, GraphProto>> graphs,
-    Attributes attributes) {
+void ModelWriter::addControlFlow(Operation *op, StringRef type,
+                                 ArrayRef<std::string> inputs,
+                                 ValueRange outputs, Graphs graphs,
+                                 Attributes attributes) {
   ::onnx::NodeProto &node = addNode();
   node.set_name(tensor(op->getResult(0)).name);
   node.set_op_type(type.str());
@@ -110,7 +117,7 @@ bool ModelWriter::writeControlFlow(Operation *op) {
 }
 
 void ModelWriter::writeIf(graph::IfOp op) {
-  std::vector<std::pair<StringRef, GraphProto>> graphs;
+  Graphs graphs;
   for (auto [name, region] : {std::pair("then_branch", &op.getThenBranch()),
                               std::pair("else_branch", &op.getElseBranch())}) {
     GraphProto &branch = graphs.emplace_back(name, GraphProto()).second;
@@ -154,9 +161,7 @@ void ModelWriter::writeWhile(graph::WhileOp op) {
   for (Value value : op.getInitial())
     inputs.push_back(tensor(value).name);
   std::string name = tensor(op->getResult(0)).name;
-  std::vector<std::pair<StringRef, GraphProto>> graphs(1);
-  graphs[0].first = "body";
-  withGraph(graphs[0].second, [&] {
+  Graphs graphs = bodyOf([&] {
     MLIRContext *context = op.getContext();
     addInput({names.fresh(name + "/iteration"), graph::countType(context)});
     addInput({names.fresh(name + "/runs"), graph::conditionType(context)});
@@ -183,9 +188,7 @@ void ModelWriter::writeScan(graph::ScanOp op) {
   std::vector<std::string> inputs;
   for (Value value : op.getOperands())
     inputs.push_back(tensor(value).name);
-  std::vector<std::pair<StringRef, GraphProto>> graphs(1);
-  graphs[0].first = "body";
-  withGraph(graphs[0].second, [&] {
+  Graphs graphs = bodyOf([&] {
     for (BlockArgument argument : block.getArguments().drop_front())
       addInput(tensor(argument));
     writeBlock(block);
@@ -228,9 +231,7 @@ void ModelWriter::writeCountedLoop(graph::ScanOp op) {
   for (Value value : op.getInitial())
     inputs.push_back(tensor(value).name);
   Block &block = op.getBody().front();
-  std::vector<std::pair<StringRef, GraphProto>> graphs(1);
-  graphs[0].first = "body";
-  withGraph(graphs[0].second, [&] {
+  Graphs graphs = bodyOf([&] {
     addLoopInputs(op);
     writeBlock(block);
     addTrueOutput(op);
@@ -268,9 +269,7 @@ void ModelWriter::writeLimitedLoop(graph::ScanOp op) {
     stacked.push_back({names.fresh(result.name + "/rows"), result.type});
   }
   Block &block = op.getBody().front();
-  std::vector<std::pair<StringRef, GraphProto>> graphs(1);
-  graphs[0].first = "body";
-  withGraph(graphs[0].second, [&] {
+  Graphs graphs = bodyOf([&] {
     addLoopInputs(op);
     for (const Tensor &rows : stacked)
       addInput(rows);

@@ -66,17 +66,20 @@ private:
 
   /// Writes what `fill` does into another graph.
   void withGraph(::onnx::GraphProto &other, llvm::function_ref<void()> fill);
+  /// Graphs of a node by attribute.
+  using Graphs = std::vector<std::pair<llvm::StringRef, ::onnx::GraphProto>>;
+  /// A graph that is filled as above, for the attribute `body`.
+  Graphs bodyOf(llvm::function_ref<void()> fill);
   void addInput(const Tensor &tensor);
   /// Adds an output of the current graph: a tensor that `block`, whose graph it
   /// is, makes, or a copy of another one.
   void addOutput(mlir::Value value, mlir::Block *block);
   void addCopiedOutput(const Tensor &tensor);
   /// Adds a node for control flow and its graphs, by attribute.
-  void addControlFlow(
-      mlir::Operation *op, llvm::StringRef type,
-      llvm::ArrayRef<std::string> inputs, mlir::ValueRange outputs,
-      std::vector<std::pair<llvm::StringRef, ::onnx::GraphProto>> graphs,
-      Attributes attributes = {});
+  void addControlFlow(mlir::Operation *op, llvm::StringRef type,
+                      llvm::ArrayRef<std::string> inputs,
+                      mlir::ValueRange outputs, Graphs graphs,
+                      Attributes attributes = {});
   bool writeControlFlow(mlir::Operation *op);
   /// What it computes, without its gradient.
   void writeCustomGradient(graph::CustomGradientOp op);
