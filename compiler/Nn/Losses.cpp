@@ -182,19 +182,17 @@ static Loss::Target classTarget(const Shape &prediction, DType) {
 /// Errors of the loss are told with the place `at` where it was made.
 using Maker = Loss (*)(std::string name, OptionReader &options, At at);
 
+/// One that takes no option but how it is reduced.
+template <Tensor (*loss)(Operand, Operand, Reduction)>
+static Loss plainLoss(std::string name, OptionReader &options, At at) {
+  return Loss(name, [at, how = reductionOf(options)](auto &x, auto &t) {
+    return loss({x, at}, {t, at}, how);
+  });
+}
+
 static const std::vector<std::pair<std::string, Maker>> kLosses = {
-    {"mse",
-     [](std::string name, OptionReader &options, At at) {
-       return Loss(name, [at, how = reductionOf(options)](auto &x, auto &t) {
-         return mse_loss({x, at}, {t, at}, how);
-       });
-     }},
-    {"l1",
-     [](std::string name, OptionReader &options, At at) {
-       return Loss(name, [at, how = reductionOf(options)](auto &x, auto &t) {
-         return l1_loss({x, at}, {t, at}, how);
-       });
-     }},
+    {"mse", plainLoss<mse_loss>},
+    {"l1", plainLoss<l1_loss>},
     {"huber",
      [](std::string name, OptionReader &options, At at) {
        double delta = options.number("delta", 1);

@@ -96,14 +96,20 @@ void OptionReader::failValue(const char *name, const char *expected,
               "\"; it must be ", expected);
 }
 
-double OptionReader::number(const char *name, double otherwise) {
+template <typename T, typename Convert>
+T OptionReader::read(const char *name, T otherwise, Convert convert,
+                     const char *expected) {
   const OptionValue *given = take(name);
   if (!given)
     return otherwise;
-  std::optional<double> value = numberOf(*given);
+  std::optional<T> value = convert(*given);
   if (!value)
-    failValue(name, "a number", *given);
+    failValue(name, expected, *given);
   return *value;
+}
+
+double OptionReader::number(const char *name, double otherwise) {
+  return read(name, otherwise, numberOf, "a number");
 }
 
 int64_t OptionReader::integer(const char *name, int64_t otherwise) {
@@ -126,13 +132,7 @@ int64_t OptionReader::integerOf(const char *name,
 }
 
 bool OptionReader::flag(const char *name, bool otherwise) {
-  const OptionValue *given = take(name);
-  if (!given)
-    return otherwise;
-  std::optional<bool> value = flagOf(*given);
-  if (!value)
-    failValue(name, "true or false", *given);
-  return *value;
+  return read(name, otherwise, flagOf, "true or false");
 }
 
 std::vector<int64_t> OptionReader::integers(const char *name) {

@@ -40,6 +40,8 @@ public:
 
 private:
   const OptionValue *take(const char *name);
+  template <typename T, typename Convert>
+  T read(const char *name, T otherwise, Convert convert, const char *expected);
   int64_t integerOf(const char *name, const OptionValue &given) const;
   [[noreturn]] void failValue(const char *name, const char *expected,
                               const OptionValue &found) const;
