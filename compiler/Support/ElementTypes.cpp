@@ -13,88 +13,57 @@ using namespace mlir;
 
 namespace tinh {
 
+namespace {
+
+struct ElementType {
+  tinh_dtype_t dtype;
+  Type (*get)(MLIRContext *context);
+};
+
+template <typename Float> Type real(MLIRContext *context) {
+  return Float::get(context);
+}
+template <unsigned bits> Type integer(MLIRContext *context) {
+  return IntegerType::get(context, bits);
+}
+template <unsigned bits> Type natural(MLIRContext *context) {
+  return IntegerType::get(context, bits, IntegerType::Unsigned);
+}
+
+constexpr ElementType kTypes[] = {
+    {TINH_DTYPE_F32, real<Float32Type>},
+    {TINH_DTYPE_I64, integer<64>},
+    {TINH_DTYPE_BOOL, integer<1>},
+    {TINH_DTYPE_I8, integer<8>},
+    {TINH_DTYPE_U8, natural<8>},
+    {TINH_DTYPE_I16, integer<16>},
+    {TINH_DTYPE_U16, natural<16>},
+    {TINH_DTYPE_I32, integer<32>},
+    {TINH_DTYPE_U32, natural<32>},
+    {TINH_DTYPE_U64, natural<64>},
+    {TINH_DTYPE_F16, real<Float16Type>},
+    {TINH_DTYPE_BF16, real<BFloat16Type>},
+    {TINH_DTYPE_F64, real<Float64Type>},
+    {TINH_DTYPE_F8E4M3FN, real<Float8E4M3FNType>},
+    {TINH_DTYPE_F8E4M3FNUZ, real<Float8E4M3FNUZType>},
+    {TINH_DTYPE_F8E5M2, real<Float8E5M2Type>},
+    {TINH_DTYPE_F8E5M2FNUZ, real<Float8E5M2FNUZType>},
+    {TINH_DTYPE_F8E8M0FNU, real<Float8E8M0FNUType>},
+    {TINH_DTYPE_F4E2M1FN, real<Float4E2M1FNType>}};
+
+} // namespace
+
 tinh_dtype_t dtypeOf(Type type) {
-  if (type.isF64())
-    return TINH_DTYPE_F64;
-  if (type.isF32())
-    return TINH_DTYPE_F32;
-  if (type.isF16())
-    return TINH_DTYPE_F16;
-  if (type.isBF16())
-    return TINH_DTYPE_BF16;
-  if (isa<Float8E4M3FNType>(type))
-    return TINH_DTYPE_F8E4M3FN;
-  if (isa<Float8E4M3FNUZType>(type))
-    return TINH_DTYPE_F8E4M3FNUZ;
-  if (isa<Float8E5M2Type>(type))
-    return TINH_DTYPE_F8E5M2;
-  if (isa<Float8E5M2FNUZType>(type))
-    return TINH_DTYPE_F8E5M2FNUZ;
-  if (isa<Float8E8M0FNUType>(type))
-    return TINH_DTYPE_F8E8M0FNU;
-  if (isa<Float4E2M1FNType>(type))
-    return TINH_DTYPE_F4E2M1FN;
-  bool isUnsigned = type.isUnsignedInteger();
-  switch (type.getIntOrFloatBitWidth()) {
-  case 1:
-    return TINH_DTYPE_BOOL;
-  case 8:
-    return isUnsigned ? TINH_DTYPE_U8 : TINH_DTYPE_I8;
-  case 16:
-    return isUnsigned ? TINH_DTYPE_U16 : TINH_DTYPE_I16;
-  case 32:
-    return isUnsigned ? TINH_DTYPE_U32 : TINH_DTYPE_I32;
-  default:
-    return isUnsigned ? TINH_DTYPE_U64 : TINH_DTYPE_I64;
-  }
+  for (const ElementType &known : kTypes)
+    if (known.get(type.getContext()) == type)
+      return known.dtype;
+  llvm_unreachable("the dialect has no other element types");
 }
 
 Type elementType(MLIRContext *context, tinh_dtype_t dtype) {
-  auto integer = [&](unsigned bits, bool isUnsigned) -> Type {
-    return IntegerType::get(context, bits,
-                            isUnsigned ? IntegerType::Unsigned
-                                       : IntegerType::Signless);
-  };
-  switch (dtype) {
-  case TINH_DTYPE_BOOL:
-    return integer(1, false);
-  case TINH_DTYPE_I8:
-    return integer(8, false);
-  case TINH_DTYPE_U8:
-    return integer(8, true);
-  case TINH_DTYPE_I16:
-    return integer(16, false);
-  case TINH_DTYPE_U16:
-    return integer(16, true);
-  case TINH_DTYPE_I32:
-    return integer(32, false);
-  case TINH_DTYPE_U32:
-    return integer(32, true);
-  case TINH_DTYPE_I64:
-    return integer(64, false);
-  case TINH_DTYPE_U64:
-    return integer(64, true);
-  case TINH_DTYPE_F16:
-    return Float16Type::get(context);
-  case TINH_DTYPE_BF16:
-    return BFloat16Type::get(context);
-  case TINH_DTYPE_F8E4M3FN:
-    return Float8E4M3FNType::get(context);
-  case TINH_DTYPE_F8E4M3FNUZ:
-    return Float8E4M3FNUZType::get(context);
-  case TINH_DTYPE_F8E5M2:
-    return Float8E5M2Type::get(context);
-  case TINH_DTYPE_F8E5M2FNUZ:
-    return Float8E5M2FNUZType::get(context);
-  case TINH_DTYPE_F8E8M0FNU:
-    return Float8E8M0FNUType::get(context);
-  case TINH_DTYPE_F4E2M1FN:
-    return Float4E2M1FNType::get(context);
-  case TINH_DTYPE_F32:
-    return Float32Type::get(context);
-  case TINH_DTYPE_F64:
-    return Float64Type::get(context);
-  }
+  for (const ElementType &known : kTypes)
+    if (known.dtype == dtype)
+      return known.get(context);
   llvm_unreachable("no such dtype");
 }
 
