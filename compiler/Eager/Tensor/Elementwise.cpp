@@ -322,11 +322,17 @@ Tensor tinh::logical_not(Operand x) {
                      {"logical_not", x.at});
 }
 
+void eager::requireBoolean(const Operand &x, const char *name,
+                           const Call &call) {
+  tinh_dtype_t dtype = commonDType(call, x);
+  if (dtype != TINH_DTYPE_BOOL)
+    fail(call, "the ", name, " has dtype ", DType(dtype),
+         "; it must be boolean, as x != 0 is");
+}
+
 Tensor tinh::where(Operand condition, Operand a, Operand b) {
   Call call{"where", condition.at};
-  if (commonDType(call, condition) != TINH_DTYPE_BOOL)
-    fail(call, "the condition has dtype ", DType(commonDType(call, condition)),
-         "; it must be boolean, as x != 0 is");
+  requireBoolean(condition, "condition", call);
   return elementwise(ElementwiseOp::Where, {condition, a, b},
                      commonDType(call, a, b), call);
 }

@@ -41,6 +41,9 @@ struct BinaryOp {
 };
 BinaryOp arithmetic(ElementwiseOp op, tinh_dtype_t dtype, const Call &call);
 
+/// Fails unless `x`, which messages call `name`, is boolean.
+void requireBoolean(const Operand &x, const char *name, const Call &call);
+
 } // namespace tinh::eager
 
 #endif // TINH_EAGER_TENSOR_ELEMENTWISE_H

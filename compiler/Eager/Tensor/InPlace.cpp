@@ -56,41 +56,35 @@ const Tensor &Tensor::zero_(At at) const {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-static void binary(ElementwiseOp op, const Tensor &self, const Operand &value,
-                   const Call &call) {
+static const Tensor &binary(ElementwiseOp op, const Tensor &self,
+                            const Operand &value, const Call &call) {
   const Operand operands[] = {Operand(self, call.at), value};
   tinh_dtype_t dtype = commonDType(call, operands[0], value);
   BinaryOp how = arithmetic(op, dtype, call);
   elementwiseInto(self, how.op, operands, how.dtype, call);
+  return self;
 }
 
 const Tensor &Tensor::add_(Operand value) const {
-  binary(ElementwiseOp::Add, *this, value, {"add_", value.at});
-  return *this;
+  return binary(ElementwiseOp::Add, *this, value, {"add_", value.at});
 }
 const Tensor &Tensor::sub_(Operand value) const {
-  binary(ElementwiseOp::Sub, *this, value, {"sub_", value.at});
-  return *this;
+  return binary(ElementwiseOp::Sub, *this, value, {"sub_", value.at});
 }
 const Tensor &Tensor::mul_(Operand value) const {
-  binary(ElementwiseOp::Mul, *this, value, {"mul_", value.at});
-  return *this;
+  return binary(ElementwiseOp::Mul, *this, value, {"mul_", value.at});
 }
 const Tensor &Tensor::pow_(Operand value) const {
-  binary(ElementwiseOp::Pow, *this, value, {"pow_", value.at});
-  return *this;
+  return binary(ElementwiseOp::Pow, *this, value, {"pow_", value.at});
 }
 const Tensor &Tensor::remainder_(Operand value) const {
-  binary(ElementwiseOp::Mod, *this, value, {"remainder_", value.at});
-  return *this;
+  return binary(ElementwiseOp::Mod, *this, value, {"remainder_", value.at});
 }
 const Tensor &Tensor::minimum_(Operand value) const {
-  binary(ElementwiseOp::Min, *this, value, {"minimum_", value.at});
-  return *this;
+  return binary(ElementwiseOp::Min, *this, value, {"minimum_", value.at});
 }
 const Tensor &Tensor::maximum_(Operand value) const {
-  binary(ElementwiseOp::Max, *this, value, {"maximum_", value.at});
-  return *this;
+  return binary(ElementwiseOp::Max, *this, value, {"maximum_", value.at});
 }
 
 const Tensor &Tensor::div_(Operand value) const {
@@ -101,19 +95,18 @@ const Tensor &Tensor::div_(Operand value) const {
   return *this;
 }
 
-static void logical(ElementwiseOp op, const Tensor &self, const Operand &value,
-                    const Call &call) {
+static const Tensor &logical(ElementwiseOp op, const Tensor &self,
+                             const Operand &value, const Call &call) {
   const Operand operands[] = {Operand(self, call.at), value};
   elementwiseInto(self, op, operands, TINH_DTYPE_BOOL, call);
+  return self;
 }
 
 const Tensor &Tensor::logical_and_(Operand value) const {
-  logical(ElementwiseOp::And, *this, value, {"logical_and_", value.at});
-  return *this;
+  return logical(ElementwiseOp::And, *this, value, {"logical_and_", value.at});
 }
 const Tensor &Tensor::logical_or_(Operand value) const {
-  logical(ElementwiseOp::Or, *this, value, {"logical_or_", value.at});
-  return *this;
+  return logical(ElementwiseOp::Or, *this, value, {"logical_or_", value.at});
 }
 
 const Tensor &Tensor::addmul_(Operand value, Operand factor) const {
@@ -137,9 +130,7 @@ const Tensor &Tensor::clamp_(Operand low, Operand high) const {
 const Tensor &Tensor::masked_fill_(Operand mask, Operand value) const {
   Call call{"masked_fill_", mask.at};
   TensorImpl &impl = use(*this, call);
-  if (commonDType(call, mask) != TINH_DTYPE_BOOL)
-    fail(call, "the mask has dtype ", DType(commonDType(call, mask)),
-         "; it must be boolean, as x != 0 is");
+  requireBoolean(mask, "mask", call);
   requireFits(commonDType(call, Operand(*this, mask.at), value), impl.dtype,
               call);
   const Operand operands[] = {mask, value, Operand(*this, mask.at)};
@@ -149,9 +140,7 @@ const Tensor &Tensor::masked_fill_(Operand mask, Operand value) const {
 
 Tensor tinh::masked_fill(Operand x, Operand mask, Operand value) {
   Call call{"masked_fill", x.at};
-  if (commonDType(call, mask) != TINH_DTYPE_BOOL)
-    fail(call, "the mask has dtype ", DType(commonDType(call, mask)),
-         "; it must be boolean, as x != 0 is");
+  requireBoolean(mask, "mask", call);
   return elementwise(ElementwiseOp::Where, {mask, value, x},
                      commonDType(call, x, value), call);
 }
@@ -160,47 +149,43 @@ Tensor tinh::masked_fill(Operand x, Operand mask, Operand value) {
 // Functions of one operand
 //===----------------------------------------------------------------------===//
 
-static void unary(ElementwiseOp op, const Tensor &self, const Call &call) {
+static const Tensor &unary(ElementwiseOp op, const Tensor &self,
+                           const Call &call) {
   tinh_dtype_t dtype = use(self, call).dtype;
   const Operand operands[] = {Operand(self, call.at)};
   elementwiseInto(self, op, operands, arithmetic(op, dtype, call).dtype, call);
+  return self;
 }
 
-static void floating(ElementwiseOp op, const Tensor &self, const Call &call) {
+static const Tensor &floating(ElementwiseOp op, const Tensor &self,
+                              const Call &call) {
   tinh_dtype_t dtype = floatingDType(use(self, call).dtype);
   const Operand operands[] = {Operand(self, call.at)};
   elementwiseInto(self, op, operands, dtype, call);
+  return self;
 }
 
 const Tensor &Tensor::neg_(At at) const {
-  unary(ElementwiseOp::Neg, *this, {"neg_", at});
-  return *this;
+  return unary(ElementwiseOp::Neg, *this, {"neg_", at});
 }
 const Tensor &Tensor::abs_(At at) const {
-  unary(ElementwiseOp::Abs, *this, {"abs_", at});
-  return *this;
+  return unary(ElementwiseOp::Abs, *this, {"abs_", at});
 }
 const Tensor &Tensor::relu_(At at) const {
-  unary(ElementwiseOp::Relu, *this, {"relu_", at});
-  return *this;
+  return unary(ElementwiseOp::Relu, *this, {"relu_", at});
 }
 const Tensor &Tensor::exp_(At at) const {
-  floating(ElementwiseOp::Exp, *this, {"exp_", at});
-  return *this;
+  return floating(ElementwiseOp::Exp, *this, {"exp_", at});
 }
 const Tensor &Tensor::log_(At at) const {
-  floating(ElementwiseOp::Log, *this, {"log_", at});
-  return *this;
+  return floating(ElementwiseOp::Log, *this, {"log_", at});
 }
 const Tensor &Tensor::sqrt_(At at) const {
-  floating(ElementwiseOp::Sqrt, *this, {"sqrt_", at});
-  return *this;
+  return floating(ElementwiseOp::Sqrt, *this, {"sqrt_", at});
 }
 const Tensor &Tensor::sigmoid_(At at) const {
-  floating(ElementwiseOp::Sigmoid, *this, {"sigmoid_", at});
-  return *this;
+  return floating(ElementwiseOp::Sigmoid, *this, {"sigmoid_", at});
 }
 const Tensor &Tensor::tanh_(At at) const {
-  floating(ElementwiseOp::Tanh, *this, {"tanh_", at});
-  return *this;
+  return floating(ElementwiseOp::Tanh, *this, {"tanh_", at});
 }

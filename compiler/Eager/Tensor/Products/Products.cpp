@@ -97,21 +97,25 @@ Tensor tinh::bmm(Operand a, Operand b) {
   return multiply(x, y, nullptr, call);
 }
 
+static void requireVectors(const Tensor &a, const Tensor &b, const Call &call,
+                           const char *advice) {
+  const TensorImpl &x = use(a, call), &y = use(b, call);
+  if (x.rank() != 1 || y.rank() != 1)
+    fail(call, "shapes ", x.sizes, " and ", y.sizes, " must be vectors",
+         advice);
+}
+
 Tensor tinh::dot(Operand a, Operand b) {
   Call call{"dot", a.at};
   Tensor x = factor(a, call), y = factor(b, call);
-  if (use(x, call).rank() != 1 || use(y, call).rank() != 1)
-    fail(call, "shapes ", use(x, call).sizes, " and ", use(y, call).sizes,
-         " must be vectors; use matmul");
+  requireVectors(x, y, call, "; use matmul");
   return multiply(x, y, nullptr, call);
 }
 
 Tensor tinh::outer(Operand a, Operand b) {
   Call call{"outer", a.at};
   Tensor x = toTensor(a, call), y = toTensor(b, call);
-  if (use(x, call).rank() != 1 || use(y, call).rank() != 1)
-    fail(call, "shapes ", use(x, call).sizes, " and ", use(y, call).sizes,
-         " must be vectors");
+  requireVectors(x, y, call, "");
   Tensor column = x.unsqueeze(1, a.at);
   return mul(sameCall(column, call), sameCall(y, call));
 }
