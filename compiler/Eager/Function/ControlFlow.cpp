@@ -93,6 +93,14 @@ public:
       values.push_back(read(tensor));
     return values;
   }
+  /// What a loop carries at first, `changed` behind the rest.
+  SmallVector<Value> readCarried(std::span<const Tensor> initial,
+                                 ArrayRef<Change> changed) {
+    SmallVector<Value> values = read(initial);
+    for (const Change &change : changed)
+      values.push_back(trace.readMemory(*change.memory));
+    return values;
+  }
   /// What an op gave, as far as gradients go.
   Value result(Value value) { return backend.result(value, call); }
   Tensor hold(const Tensor &like, Value value) {
@@ -249,9 +257,7 @@ static Tensors traceWhile(Recorder recorder, const Condition &condition,
               "it starts from", initial);
   });
   trial.dropAllDefinedValueUses();
-  SmallVector<Value> operands = recorder.read(initial);
-  for (const Change &change : changed)
-    operands.push_back(trace.readMemory(*change.memory));
+  SmallVector<Value> operands = recorder.readCarried(initial, changed);
   OpBuilder &b = recorder.builder();
   auto conditionBlock = std::make_unique<Block>();
   auto bodyBlock = std::make_unique<Block>();
@@ -368,9 +374,7 @@ static ScanResult traceScan(Recorder recorder, const ScanBody &body,
     itemsLike = step.items;
   });
   trial.dropAllDefinedValueUses();
-  SmallVector<Value> carried = recorder.read(initial);
-  for (const Change &change : changed)
-    carried.push_back(trace.readMemory(*change.memory));
+  SmallVector<Value> carried = recorder.readCarried(initial, changed);
   OpBuilder &b = recorder.builder();
   auto block = std::make_unique<Block>();
   auto changes = trace.record(*block, [&] {

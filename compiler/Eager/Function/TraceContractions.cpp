@@ -28,10 +28,22 @@ Values traced::matmul(GraphOps &ops, Trace &trace, const Primitive &primitive) {
 // Windows
 //===----------------------------------------------------------------------===//
 
-static NamedAttribute paddingOf(GraphOps &ops, const Window &window) {
+using Attributes = SmallVector<NamedAttribute>;
+
+/// How windows lie on an image, all but their size.
+static Attributes steps(GraphOps &ops, const Window &window) {
   Ints padding(toArrayRef(window.padLow));
   padding.append(window.padHigh.begin(), window.padHigh.end());
-  return ops.attr("padding", padding);
+  return {ops.attr("strides", toArrayRef(window.strides)),
+          ops.attr("padding", padding),
+          ops.attr("dilations", toArrayRef(window.dilations)),
+          ops.channelsFirst()};
+}
+
+static Attributes windows(GraphOps &ops, const Window &window) {
+  Attributes attributes = steps(ops, window);
+  attributes.push_back(ops.attr("kernel", toArrayRef(window.kernel)));
+  return attributes;
 }
 
 Values traced::conv(GraphOps &ops, Trace &trace, const Primitive &primitive) {
@@ -39,11 +51,10 @@ Values traced::conv(GraphOps &ops, Trace &trace, const Primitive &primitive) {
   const TensorImpl &x = primitive.input(0), &weights = primitive.input(1);
   const TensorImpl *bias = primitive.optionalInput(2);
   TensorImpl &out = primitive.output();
-  Value y = ops.create<graph::ConvOp>(
-      {trace.read(x), trace.read(weights)},
-      {ops.attr("strides", toArrayRef(window.strides)), paddingOf(ops, window),
-       ops.attr("dilations", toArrayRef(window.dilations)),
-       ops.attr("groups", window.groups), ops.channelsFirst()});
+  Attributes attributes = steps(ops, window);
+  attributes.push_back(ops.attr("groups", window.groups));
+  Value y = ops.create<graph::ConvOp>({trace.read(x), trace.read(weights)},
+                                      attributes);
   y = ops.cast(y, elementType(trace.context(), out.dtype));
   if (!bias)
     return y;
@@ -54,33 +65,24 @@ Values traced::convWeightGradient(GraphOps &ops, Trace &trace,
                                   const Primitive &primitive) {
   const Window &window = primitive.get<primitives::ConvWeightGradient>().window;
   const TensorImpl &x = primitive.input(0), &dy = primitive.input(1);
+  Attributes attributes = windows(ops, window);
+  attributes.push_back(ops.attr("groups", window.groups));
   return ops.create<graph::ConvWeightGradientOp>(
-      {trace.read(x), trace.read(dy)},
-      {ops.attr("kernel", toArrayRef(window.kernel)),
-       ops.attr("strides", toArrayRef(window.strides)), paddingOf(ops, window),
-       ops.attr("dilations", toArrayRef(window.dilations)),
-       ops.attr("groups", window.groups), ops.channelsFirst()});
+      {trace.read(x), trace.read(dy)}, attributes);
 }
 
 Values traced::maxPoolGradient(GraphOps &ops, Trace &trace,
                                const Primitive &primitive) {
   const Window &window = primitive.get<primitives::MaxPoolGradient>().window;
   const TensorImpl &x = primitive.input(0), &dy = primitive.input(1);
-  return ops.create<graph::MaxPoolGradientOp>(
-      {trace.read(x), trace.read(dy)},
-      {ops.attr("kernel", toArrayRef(window.kernel)),
-       ops.attr("strides", toArrayRef(window.strides)), paddingOf(ops, window),
-       ops.attr("dilations", toArrayRef(window.dilations)),
-       ops.channelsFirst()});
+  return ops.create<graph::MaxPoolGradientOp>({trace.read(x), trace.read(dy)},
+                                              windows(ops, window));
 }
 
 Values traced::pool(GraphOps &ops, Trace &trace, const Primitive &primitive) {
   const auto &[op, window] = primitive.get<primitives::Pool>();
   const TensorImpl &x = primitive.input(0);
-  SmallVector<NamedAttribute> attributes = {
-      ops.attr("kernel", toArrayRef(window.kernel)),
-      ops.attr("strides", toArrayRef(window.strides)), paddingOf(ops, window),
-      ops.attr("dilations", toArrayRef(window.dilations)), ops.channelsFirst()};
+  Attributes attributes = windows(ops, window);
   if (op == PoolOp::Max)
     return ops.create<graph::MaxPoolOp>({trace.read(x)}, attributes);
   if (op == PoolOp::MeanWithPadding)
