@@ -25,9 +25,7 @@ using namespace tinh::runtime;
 const char *tinh_runtime_version(void) { return TINH_VERSION; }
 
 tinh_status_t tinh_module_load(const char *path, tinh_module_t **out_module) {
-  return guarded([&] {
-    require(path, "path");
-    require(out_module, "out_module");
+  return guarded({{path, "path"}, {out_module, "out_module"}}, [&] {
     *out_module = new tinh_module{std::make_shared<Module>(path)};
   });
 }
@@ -35,9 +33,7 @@ tinh_status_t tinh_module_load(const char *path, tinh_module_t **out_module) {
 tinh_status_t tinh_module_load_linked(const tinh_model_t *model,
                                       const char *weights_path,
                                       tinh_module_t **out_module) {
-  return guarded([&] {
-    require(model, "model");
-    require(out_module, "out_module");
+  return guarded({{model, "model"}, {out_module, "out_module"}}, [&] {
     *out_module =
         new tinh_module{std::make_shared<Module>(*model, weights_path)};
   });
@@ -46,29 +42,23 @@ tinh_status_t tinh_module_load_linked(const tinh_model_t *model,
 tinh_status_t tinh_module_with_weights(const tinh_module_t *module,
                                        const char *path,
                                        tinh_module_t **out_module) {
-  return guarded([&] {
-    require(module, "module");
-    require(path, "path");
-    require(out_module, "out_module");
-    *out_module =
-        new tinh_module{std::make_shared<Module>(module->module, path)};
-  });
+  return guarded(
+      {{module, "module"}, {path, "path"}, {out_module, "out_module"}}, [&] {
+        *out_module =
+            new tinh_module{std::make_shared<Module>(module->module, path)};
+      });
 }
 
 tinh_status_t tinh_module_verify_weights(const tinh_module_t *module) {
-  return guarded([&] {
-    require(module, "module");
-    module->module->verify_weights();
-  });
+  return guarded({{module, "module"}},
+                 [&] { module->module->verify_weights(); });
 }
 
 void tinh_module_release(tinh_module_t *module) { delete module; }
 
 tinh_status_t tinh_module_info(const tinh_module_t *module,
                                tinh_module_info_t *out_info) {
-  return guarded([&] {
-    require(module, "module");
-    require(out_info, "out_info");
+  return guarded({{module, "module"}, {out_info, "out_info"}}, [&] {
     const tinh_artifact_t &artifact = module->module->artifact();
     bool has_cuda = needs_device(artifact);
     *out_info = {artifact.model,
@@ -89,22 +79,22 @@ tinh_status_t tinh_module_info(const tinh_module_t *module,
 tinh_status_t tinh_module_find_function(const tinh_module_t *module,
                                         const char *name,
                                         uint32_t *out_function) {
-  return guarded([&] {
-    require(module, "module");
-    require(name, "name");
-    require(out_function, "out_function");
-    const tinh_artifact_t &artifact = module->module->artifact();
-    std::string known;
-    for (uint32_t i = 0; i < artifact.num_functions; ++i) {
-      if (std::string_view(artifact.functions[i].name) == name) {
-        *out_function = i;
-        return;
-      }
-      known += message_of({i ? ", '" : "'", artifact.functions[i].name, "'"});
-    }
-    throw_error(TINH_NOT_FOUND,
-                {"the module has no function '", name, "'; it has ", known});
-  });
+  return guarded(
+      {{module, "module"}, {name, "name"}, {out_function, "out_function"}},
+      [&] {
+        const tinh_artifact_t &artifact = module->module->artifact();
+        std::string known;
+        for (uint32_t i = 0; i < artifact.num_functions; ++i) {
+          if (std::string_view(artifact.functions[i].name) == name) {
+            *out_function = i;
+            return;
+          }
+          known +=
+              message_of({i ? ", '" : "'", artifact.functions[i].name, "'"});
+        }
+        throw_error(TINH_NOT_FOUND, {"the module has no function '", name,
+                                     "'; it has ", known});
+      });
 }
 
 /// How many of the tensors are the caller's, not variables.
@@ -118,9 +108,7 @@ static uint32_t num_given(const tinh_tensor_desc_t *tensors, uint32_t count) {
 tinh_status_t tinh_module_function_info(const tinh_module_t *module,
                                         uint32_t function,
                                         tinh_function_info_t *out_info) {
-  return guarded([&] {
-    require(module, "module");
-    require(out_info, "out_info");
+  return guarded({{module, "module"}, {out_info, "out_info"}}, [&] {
     const tinh_function_desc_t &desc = module->module->function(function);
     const tinh_artifact_t *others = module->module->artifact().without_gpu;
     tinh_function_desc_t other = {};
@@ -162,9 +150,7 @@ static tinh_tensor_info_t tensor_info(const tinh_tensor_desc_t *tensors,
 tinh_status_t tinh_module_input_info(const tinh_module_t *module,
                                      uint32_t function, uint32_t input,
                                      tinh_tensor_info_t *out_info) {
-  return guarded([&] {
-    require(module, "module");
-    require(out_info, "out_info");
+  return guarded({{module, "module"}, {out_info, "out_info"}}, [&] {
     const tinh_function_desc_t &desc = module->module->function(function);
     *out_info = tensor_info(desc.inputs, desc.num_inputs, input, "input");
   });
@@ -173,9 +159,7 @@ tinh_status_t tinh_module_input_info(const tinh_module_t *module,
 tinh_status_t tinh_module_output_info(const tinh_module_t *module,
                                       uint32_t function, uint32_t output,
                                       tinh_tensor_info_t *out_info) {
-  return guarded([&] {
-    require(module, "module");
-    require(out_info, "out_info");
+  return guarded({{module, "module"}, {out_info, "out_info"}}, [&] {
     const tinh_function_desc_t &desc = module->module->function(function);
     *out_info = tensor_info(desc.outputs, desc.num_outputs, output, "output");
   });
@@ -189,9 +173,7 @@ void tinh_context_options_init(tinh_context_options_t *out_options) {
 tinh_status_t tinh_context_create(const tinh_module_t *module,
                                   const tinh_context_options_t *options,
                                   tinh_context_t **out_context) {
-  return guarded([&] {
-    require(module, "module");
-    require(out_context, "out_context");
+  return guarded({{module, "module"}, {out_context, "out_context"}}, [&] {
     auto handle = std::make_unique<tinh_context>();
     handle->context = std::make_shared<Context>(
         module->module, options ? *options : Context::default_options());
@@ -208,11 +190,8 @@ void tinh_context_release(tinh_context_t *context) {
 
 tinh_status_t tinh_context_info(const tinh_context_t *context,
                                 tinh_context_info_t *out_info) {
-  return guarded([&] {
-    require(context, "context");
-    require(out_info, "out_info");
-    *out_info = context->context->info();
-  });
+  return guarded({{context, "context"}, {out_info, "out_info"}},
+                 [&] { *out_info = context->context->info(); });
 }
 
 /// The caller's memory for variables; null for those of the context.
@@ -375,15 +354,11 @@ tinh_status_t tinh_context_run(tinh_context_t *context, uint32_t function,
 }
 
 tinh_status_t tinh_context_wait_all(tinh_context_t *context) {
-  return guarded([&] {
-    require(context, "context");
-    context->context->wait_all();
-  });
+  return guarded({{context, "context"}}, [&] { context->context->wait_all(); });
 }
 
 tinh_status_t tinh_future_wait(tinh_future_t *future) {
-  return guarded([&] {
-    require(future, "future");
+  return guarded({{future, "future"}}, [&] {
     tinh_status_t status = future->future->wait();
     if (status != TINH_OK)
       throw_error(status, {future->future->message()});
@@ -391,9 +366,7 @@ tinh_status_t tinh_future_wait(tinh_future_t *future) {
 }
 
 tinh_status_t tinh_future_poll(tinh_future_t *future, bool *out_done) {
-  return guarded([&] {
-    require(future, "future");
-    require(out_done, "out_done");
+  return guarded({{future, "future"}, {out_done, "out_done"}}, [&] {
     if (!future->future->done())
       Future::call_due();
     *out_done = future->future->done();
@@ -402,8 +375,7 @@ tinh_status_t tinh_future_poll(tinh_future_t *future, bool *out_done) {
 
 tinh_status_t tinh_future_then(tinh_future_t *future, tinh_callback_fn callback,
                                void *user) {
-  return guarded([&] {
-    require(future, "future");
+  return guarded({{future, "future"}}, [&] {
     require(reinterpret_cast<const void *>(callback), "callback");
     future->future->require_this_process();
     future->future->then([=](tinh_status_t status, const char *message) {
@@ -413,23 +385,18 @@ tinh_status_t tinh_future_then(tinh_future_t *future, tinh_callback_fn callback,
 }
 
 tinh_status_t tinh_future_cancel(tinh_future_t *future) {
-  return guarded([&] {
-    require(future, "future");
-    future->future->cancel();
-  });
+  return guarded({{future, "future"}}, [&] { future->future->cancel(); });
 }
 
 tinh_status_t tinh_future_create(tinh_future_t **out_future) {
-  return guarded([&] {
-    require(out_future, "out_future");
+  return guarded({{out_future, "out_future"}}, [&] {
     *out_future = new tinh_future{std::make_shared<Future>()};
   });
 }
 
 tinh_status_t tinh_future_settle(tinh_future_t *future, tinh_status_t status,
                                  const char *message) {
-  return guarded([&] {
-    require(future, "future");
+  return guarded({{future, "future"}}, [&] {
     // Who waits for it may give up the handle meanwhile.
     std::shared_ptr<Future> settled = future->future;
     if (!settled->is_user_event())

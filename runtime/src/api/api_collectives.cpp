@@ -80,8 +80,7 @@ const char *tinh_collectives_library(void) {
 tinh_status_t tinh_collectives_load(const char *library,
                                     const tinh_collectives_options_t *options,
                                     tinh_collectives_t **out_collectives) {
-  return guarded([&] {
-    require(out_collectives, "out_collectives");
+  return guarded({{out_collectives, "out_collectives"}}, [&] {
     if (const char *error = load(library)(options, out_collectives))
       throw Error(TINH_COLLECTIVE_FAILED, error);
   });
@@ -90,9 +89,7 @@ tinh_status_t tinh_collectives_load(const char *library,
 tinh_status_t tinh_collectives_compare(tinh_collectives_t *collectives,
                                        const char *what, const void *data,
                                        size_t size) {
-  return guarded([&] {
-    require(collectives, "collectives");
-    require(what, "what");
+  return guarded({{collectives, "collectives"}, {what, "what"}}, [&] {
     compare_ranks(*collectives, what,
                   tinh_checksum(TINH_CHECKSUM_START, data, size));
   });

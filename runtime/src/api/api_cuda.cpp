@@ -23,16 +23,13 @@ static tinh_status_t call(tinh_status_t (*DeviceApi::*function)(Parameters...),
 }
 
 tinh_status_t tinh_cuda_device_count(uint32_t *out_count) {
-  return guarded([&] {
-    require(out_count, "out_count");
-    check_device(device_api().count(out_count));
-  });
+  return guarded({{out_count, "out_count"}},
+                 [&] { check_device(device_api().count(out_count)); });
 }
 
 tinh_status_t tinh_cuda_device_info(uint32_t device,
                                     tinh_cuda_device_info_t *out_info) {
-  return guarded([&] {
-    require(out_info, "out_info");
+  return guarded({{out_info, "out_info"}}, [&] {
     tinh_cuda_device_info_t info;
     check_device(device_api().describe(device, &info));
     *out_info = info;
@@ -40,11 +37,8 @@ tinh_status_t tinh_cuda_device_info(uint32_t device,
 }
 
 tinh_status_t tinh_context_cuda_time(tinh_context_t *context, double *out_ms) {
-  return guarded([&] {
-    require(context, "context");
-    require(out_ms, "out_ms");
-    *out_ms = context->context->cuda_time();
-  });
+  return guarded({{context, "context"}, {out_ms, "out_ms"}},
+                 [&] { *out_ms = context->context->cuda_time(); });
 }
 
 tinh_status_t tinh_cuda_stream_create(uint32_t device,

@@ -73,9 +73,7 @@ tinh_status_t tinh_output_trim(const tinh_tensor_info_t *info,
                                const tinh_buffer_t *output,
                                const tinh_buffer_t *outputs,
                                uint32_t num_outputs, int64_t *out_dims) {
-  return guarded([&] {
-    require(info, "info");
-    require(output, "output");
+  return guarded({{info, "info"}, {output, "output"}}, [&] {
     if (num_outputs != 0)
       require(outputs, "outputs");
     if (info->rank != 0)

@@ -13,9 +13,7 @@ using namespace tinh::runtime;
 tinh_status_t
 tinh_context_function_profile(tinh_context_t *context, uint32_t function,
                               tinh_function_profile_t *out_profile) {
-  return guarded([&] {
-    require(context, "context");
-    require(out_profile, "out_profile");
+  return guarded({{context, "context"}, {out_profile, "out_profile"}}, [&] {
     *out_profile = context->context->profile(function)->function();
   });
 }
@@ -23,45 +21,28 @@ tinh_context_function_profile(tinh_context_t *context, uint32_t function,
 tinh_status_t tinh_context_step_profile(tinh_context_t *context,
                                         uint32_t function, uint32_t step,
                                         tinh_step_profile_t *out_profile) {
-  return guarded([&] {
-    require(context, "context");
-    require(out_profile, "out_profile");
+  return guarded({{context, "context"}, {out_profile, "out_profile"}}, [&] {
     auto profile = context->context->profile(function);
-    if (step >= profile->steps().size())
-      throw_error(TINH_INVALID_ARGUMENT,
-                  {"there is no step ", step, "; the function has ",
-                   profile->steps().size()});
-    *out_profile = profile->steps()[step];
+    *out_profile = item_of(profile->steps(), step, "step", "function");
   });
 }
 
 tinh_status_t tinh_context_step_span(tinh_context_t *context, uint32_t function,
                                      uint32_t span,
                                      tinh_step_span_t *out_span) {
-  return guarded([&] {
-    require(context, "context");
-    require(out_span, "out_span");
+  return guarded({{context, "context"}, {out_span, "out_span"}}, [&] {
     auto profile = context->context->profile(function);
-    if (span >= profile->spans().size())
-      throw_error(TINH_INVALID_ARGUMENT,
-                  {"there is no span ", span, "; the run has ",
-                   profile->spans().size()});
-    *out_span = profile->spans()[span];
+    *out_span = item_of(profile->spans(), span, "span", "run");
   });
 }
 
 tinh_status_t tinh_module_artifact(const tinh_module_t *module,
                                    const tinh_artifact_t **out_artifact) {
-  return guarded([&] {
-    require(module, "module");
-    require(out_artifact, "out_artifact");
-    *out_artifact = &module->module->artifact();
-  });
+  return guarded({{module, "module"}, {out_artifact, "out_artifact"}},
+                 [&] { *out_artifact = &module->module->artifact(); });
 }
 
 tinh_status_t tinh_context_reset_profile(tinh_context_t *context) {
-  return guarded([&] {
-    require(context, "context");
-    context->context->reset_profile();
-  });
+  return guarded({{context, "context"}},
+                 [&] { context->context->reset_profile(); });
 }

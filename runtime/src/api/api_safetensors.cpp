@@ -26,31 +26,17 @@ static tinh_safetensors_tensor_t describe(const TensorFile &file,
           file.data_offset() + tensor.begin};
 }
 
-/// Throws unless there is an item `index` of `items`.
-template <typename Items>
-static const auto &item(const Items &items, uint32_t index, const char *kind) {
-  if (index >= items.size())
-    throw_error(TINH_INVALID_ARGUMENT, {"there is no ", kind, " ", index,
-                                        "; the file has ", items.size()});
-  return items[index];
-}
-
 tinh_status_t tinh_safetensors_open(const char *path,
                                     tinh_safetensors_t **out_file) {
-  return guarded([&] {
-    require(path, "path");
-    require(out_file, "out_file");
-    *out_file = new tinh_safetensors{TensorFile(path)};
-  });
+  return guarded({{path, "path"}, {out_file, "out_file"}},
+                 [&] { *out_file = new tinh_safetensors{TensorFile(path)}; });
 }
 
 void tinh_safetensors_release(tinh_safetensors_t *file) { delete file; }
 
 tinh_status_t tinh_safetensors_info(const tinh_safetensors_t *file,
                                     tinh_safetensors_info_t *out_info) {
-  return guarded([&] {
-    require(file, "file");
-    require(out_info, "out_info");
+  return guarded({{file, "file"}, {out_info, "out_info"}}, [&] {
     *out_info = {static_cast<uint32_t>(file->file.tensors().size()),
                  static_cast<uint32_t>(file->file.metadata().size())};
   });
@@ -59,21 +45,18 @@ tinh_status_t tinh_safetensors_info(const tinh_safetensors_t *file,
 tinh_status_t tinh_safetensors_tensor(const tinh_safetensors_t *file,
                                       uint32_t index,
                                       tinh_safetensors_tensor_t *out_tensor) {
-  return guarded([&] {
-    require(file, "file");
-    require(out_tensor, "out_tensor");
-    *out_tensor =
-        describe(file->file, item(file->file.tensors(), index, "tensor"));
+  return guarded({{file, "file"}, {out_tensor, "out_tensor"}}, [&] {
+    *out_tensor = describe(
+        file->file, item_of(file->file.tensors(), index, "tensor", "file"));
   });
 }
 
 tinh_status_t tinh_safetensors_metadata(const tinh_safetensors_t *file,
                                         uint32_t index,
                                         tinh_metadata_t *out_metadata) {
-  return guarded([&] {
-    require(file, "file");
-    require(out_metadata, "out_metadata");
-    const auto &entry = item(file->file.metadata(), index, "metadata");
+  return guarded({{file, "file"}, {out_metadata, "out_metadata"}}, [&] {
+    const auto &entry =
+        item_of(file->file.metadata(), index, "metadata", "file");
     *out_metadata = {entry.key.c_str(), entry.value.c_str()};
   });
 }
@@ -81,24 +64,19 @@ tinh_status_t tinh_safetensors_metadata(const tinh_safetensors_t *file,
 tinh_status_t tinh_safetensors_find(const tinh_safetensors_t *file,
                                     const char *name,
                                     tinh_safetensors_tensor_t *out_tensor) {
-  return guarded([&] {
-    require(file, "file");
-    require(name, "name");
-    require(out_tensor, "out_tensor");
-    const TensorFile::Tensor *tensor = file->file.find(name);
-    if (!tensor)
-      throw_error(TINH_NOT_FOUND, {"the file has no tensor '", name, "'"});
-    *out_tensor = describe(file->file, *tensor);
-  });
+  return guarded(
+      {{file, "file"}, {name, "name"}, {out_tensor, "out_tensor"}}, [&] {
+        const TensorFile::Tensor *tensor = file->file.find(name);
+        if (!tensor)
+          throw_error(TINH_NOT_FOUND, {"the file has no tensor '", name, "'"});
+        *out_tensor = describe(file->file, *tensor);
+      });
 }
 
 tinh_status_t tinh_safetensors_find_metadata(const tinh_safetensors_t *file,
                                              const char *key,
                                              const char **out_value) {
-  return guarded([&] {
-    require(file, "file");
-    require(key, "key");
-    require(out_value, "out_value");
+  return guarded({{file, "file"}, {key, "key"}, {out_value, "out_value"}}, [&] {
     const std::string *value = file->file.find_metadata(key);
     if (!value)
       throw_error(TINH_NOT_FOUND, {"the file's metadata has no '", key, "'"});
@@ -125,8 +103,7 @@ tinh_status_t tinh_safetensors_write(const char *path,
                                      uint32_t num_tensors,
                                      const tinh_metadata_t *metadata,
                                      uint32_t num_metadata) {
-  return guarded([&] {
-    require(path, "path");
+  return guarded({{path, "path"}}, [&] {
     TensorsToWrite wanted(tensors, num_tensors);
     MetadataToWrite texts(metadata, num_metadata);
     check_what_to_write(wanted, texts);
@@ -143,8 +120,7 @@ tinh_status_t tinh_safetensors_header(const tinh_safetensors_tensor_t *tensors,
                                       uint32_t num_metadata, uint64_t alignment,
                                       char *buffer, size_t capacity,
                                       size_t *out_size) {
-  return guarded([&] {
-    require(out_size, "out_size");
+  return guarded({{out_size, "out_size"}}, [&] {
     if (capacity)
       require(buffer, "buffer");
     if (alignment == 0)

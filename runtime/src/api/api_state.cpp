@@ -20,69 +20,61 @@ using namespace tinh::runtime;
 tinh_status_t tinh_module_find_variable(const tinh_module_t *module,
                                         const char *name,
                                         uint32_t *out_variable) {
-  return guarded([&] {
-    require(module, "module");
-    require(name, "name");
-    require(out_variable, "out_variable");
-    const tinh_artifact_t &artifact = module->module->artifact();
-    for (uint32_t i = 0; i < artifact.num_variables; ++i)
-      if (std::strcmp(artifact.variables[i].name, name) == 0) {
-        *out_variable = i;
-        return;
-      }
-    throw_error(TINH_NOT_FOUND, {"the module has no variable '", name, "'"});
-  });
+  return guarded(
+      {{module, "module"}, {name, "name"}, {out_variable, "out_variable"}},
+      [&] {
+        const tinh_artifact_t &artifact = module->module->artifact();
+        for (uint32_t i = 0; i < artifact.num_variables; ++i)
+          if (std::strcmp(artifact.variables[i].name, name) == 0) {
+            *out_variable = i;
+            return;
+          }
+        throw_error(TINH_NOT_FOUND,
+                    {"the module has no variable '", name, "'"});
+      });
 }
 
 tinh_status_t tinh_module_variable_info(const tinh_module_t *module,
                                         uint32_t variable,
                                         tinh_variable_info_t *out_info) {
-  return guarded([&] {
-    require(module, "module");
-    require(out_info, "out_info");
+  return guarded({{module, "module"}, {out_info, "out_info"}}, [&] {
     const tinh_variable_desc_t &desc = module->module->variable(variable);
     *out_info = {info_of(desc), desc.trainable != 0};
   });
 }
 
-/// Throws unless there is such a variable and it has `size` bytes.
-static void check(const Module &module, uint32_t variable, const void *data,
-                  size_t size) {
-  const tinh_variable_desc_t &desc = module.variable(variable);
-  check_buffer(info_of(desc), "variable", {const_cast<void *>(data), size});
+/// Lets `access` copy a variable, which has `size` bytes, from or to `data`.
+template <typename Access>
+static tinh_status_t copy_variable(tinh_context_t *context, uint32_t variable,
+                                   const void *data, size_t size,
+                                   Access access) {
+  return guarded({{context, "context"}}, [&] {
+    Context &self = *context->context;
+    self.with_state([&](State &state) {
+      check_buffer(info_of(self.module().variable(variable)), "variable",
+                   {const_cast<void *>(data), size});
+      if (size)
+        access(state);
+    });
+  });
 }
 
 tinh_status_t tinh_context_read_variable(tinh_context_t *context,
                                          uint32_t variable, void *data,
                                          size_t size) {
-  return guarded([&] {
-    require(context, "context");
-    Context &self = *context->context;
-    self.with_state([&](State &state) {
-      check(self.module(), variable, data, size);
-      if (size)
-        state.read(variable, data);
-    });
-  });
+  return copy_variable(context, variable, data, size,
+                       [&](State &state) { state.read(variable, data); });
 }
 
 tinh_status_t tinh_context_write_variable(tinh_context_t *context,
                                           uint32_t variable, const void *data,
                                           size_t size) {
-  return guarded([&] {
-    require(context, "context");
-    Context &self = *context->context;
-    self.with_state([&](State &state) {
-      check(self.module(), variable, data, size);
-      if (size)
-        state.write(variable, data);
-    });
-  });
+  return copy_variable(context, variable, data, size,
+                       [&](State &state) { state.write(variable, data); });
 }
 
 tinh_status_t tinh_context_reset_state(tinh_context_t *context) {
-  return guarded([&] {
-    require(context, "context");
+  return guarded({{context, "context"}}, [&] {
     context->context->with_state([](State &state) { state.reset(); });
   });
 }
@@ -90,9 +82,7 @@ tinh_status_t tinh_context_reset_state(tinh_context_t *context) {
 tinh_status_t tinh_context_save_state(tinh_context_t *context, const char *path,
                                       const tinh_metadata_t *metadata,
                                       uint32_t num_metadata) {
-  return guarded([&] {
-    require(context, "context");
-    require(path, "path");
+  return guarded({{context, "context"}, {path, "path"}}, [&] {
     if (num_metadata)
       require(metadata, "metadata");
     context->context->with_state(
@@ -102,9 +92,7 @@ tinh_status_t tinh_context_save_state(tinh_context_t *context, const char *path,
 
 tinh_status_t tinh_context_load_state(tinh_context_t *context,
                                       const char *path) {
-  return guarded([&] {
-    require(context, "context");
-    require(path, "path");
+  return guarded({{context, "context"}, {path, "path"}}, [&] {
     context->context->with_state([&](State &state) { state.load(path); });
   });
 }

@@ -171,25 +171,22 @@ static std::unique_ptr<Exported> describe(const tinh_tensor_info_t &tensor) {
 tinh_status_t tinh_buffer_from_dlpack(const tinh_tensor_info_t *tensor,
                                       const DLManagedTensor *dlpack,
                                       tinh_buffer_t *out_buffer) {
-  return guarded([&] {
-    require(tensor, "tensor");
-    require(dlpack, "dlpack");
-    require(out_buffer, "out_buffer");
-    const DLTensor &given = dlpack->dl_tensor;
-    check_dlpack(*tensor, given);
-    char *data = static_cast<char *>(given.data);
-    tinh_buffer_t buffer = {data ? data + given.byte_offset : data,
-                            tensor->size};
-    check_buffer(*tensor, "tensor", buffer);
-    *out_buffer = buffer;
-  });
+  return guarded(
+      {{tensor, "tensor"}, {dlpack, "dlpack"}, {out_buffer, "out_buffer"}},
+      [&] {
+        const DLTensor &given = dlpack->dl_tensor;
+        check_dlpack(*tensor, given);
+        char *data = static_cast<char *>(given.data);
+        tinh_buffer_t buffer = {data ? data + given.byte_offset : data,
+                                tensor->size};
+        check_buffer(*tensor, "tensor", buffer);
+        *out_buffer = buffer;
+      });
 }
 
 tinh_status_t tinh_dlpack_create(const tinh_tensor_info_t *tensor,
                                  DLManagedTensor **out_dlpack) {
-  return guarded([&] {
-    require(tensor, "tensor");
-    require(out_dlpack, "out_dlpack");
+  return guarded({{tensor, "tensor"}, {out_dlpack, "out_dlpack"}}, [&] {
     std::unique_ptr<Exported> exported = describe(*tensor);
     exported->memory.reset(
         ::operator new(tensor->size, std::align_val_t(TINH_BUFFER_ALIGNMENT)));
@@ -202,15 +199,14 @@ tinh_status_t tinh_dlpack_from_buffer(const tinh_tensor_info_t *tensor,
                                       const tinh_buffer_t *buffer,
                                       void (*release)(void *user), void *user,
                                       DLManagedTensor **out_dlpack) {
-  return guarded([&] {
-    require(tensor, "tensor");
-    require(buffer, "buffer");
-    require(out_dlpack, "out_dlpack");
-    check_buffer(*tensor, "tensor", *buffer);
-    std::unique_ptr<Exported> exported = describe(*tensor);
-    exported->managed.dl_tensor.data = buffer->data;
-    exported->release = release;
-    exported->user = user;
-    *out_dlpack = &exported.release()->managed;
-  });
+  return guarded(
+      {{tensor, "tensor"}, {buffer, "buffer"}, {out_dlpack, "out_dlpack"}},
+      [&] {
+        check_buffer(*tensor, "tensor", *buffer);
+        std::unique_ptr<Exported> exported = describe(*tensor);
+        exported->managed.dl_tensor.data = buffer->data;
+        exported->release = release;
+        exported->user = user;
+        *out_dlpack = &exported.release()->managed;
+      });
 }
