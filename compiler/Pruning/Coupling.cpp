@@ -336,8 +336,9 @@ void Coupler::coupleOp(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<graph::BroadcastOp, graph::DropoutOp, graph::StopGradientOp>(
           [&](Operation *op) { coupleElementwise(op); })
-      .Case<graph::SoftmaxOp, graph::LogSoftmaxOp, graph::CumsumOp>(
-          [&](auto op) { coupleAlong(op, op.getAxis()); })
+      .Case([&](graph::AlongAxisOpInterface op) {
+        coupleAlong(op, static_cast<int64_t>(op.getAxis()));
+      })
       .Case<graph::ArgmaxOp, graph::ArgminOp>([&](auto op) {
         coupleReduction(op, static_cast<int64_t>(op.getAxis()),
                         op.getKeepdims());

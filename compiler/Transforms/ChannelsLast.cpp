@@ -231,16 +231,20 @@ struct Transposed {
   Permutation permutation;
 };
 
-template <typename OpTy>
-LogicalResult sinkThroughAxis(OpTy op, PatternRewriter &rewriter) {
-  auto [source, permutation] = Transposed(op);
-  if (!source)
-    return failure();
-  int64_t axis = permutation[op.getAxis()];
-  Operation *copy = sink(rewriter, op, source, permutation);
-  cast<OpTy>(copy).setAxis(axis);
-  return success();
-}
+struct SinkThroughAxis : OpInterfaceRewritePattern<AlongAxisOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(AlongAxisOpInterface op,
+                                PatternRewriter &rewriter) const override {
+    auto [source, permutation] = Transposed(op);
+    if (!source)
+      return failure();
+    int64_t axis = permutation[op.getAxis()];
+    Operation *copy = sink(rewriter, op, source, permutation);
+    cast<AlongAxisOpInterface>(copy).setAxis(axis);
+    return success();
+  }
+};
 
 /// A reduction or a variance.
 template <typename OpTy>
@@ -405,10 +409,7 @@ LogicalResult sinkTransposes(func::FuncOp function) {
   RewritePatternSet patterns(context);
   TransposeOp::getCanonicalizationPatterns(patterns, context);
   ReshapeOp::getCanonicalizationPatterns(patterns, context);
-  patterns.add<SinkThroughElementwise>(context);
-  patterns.add(+sinkThroughAxis<SoftmaxOp>);
-  patterns.add(+sinkThroughAxis<LogSoftmaxOp>);
-  patterns.add(+sinkThroughAxis<CumsumOp>);
+  patterns.add<SinkThroughElementwise, SinkThroughAxis>(context);
   patterns.add(+sinkThroughReduce<ReduceOp>);
   patterns.add(+sinkThroughReduce<VarianceOp>);
   patterns.add(+sinkThroughPad);

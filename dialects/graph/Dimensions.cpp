@@ -212,9 +212,9 @@ std::optional<Sources> dimensionSources(Operation *op) {
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case<ConstantOp, IotaOp, DimensionSizeOp>(
           [](auto op) { return Builder(op); })
-      .Case<SetDimensionSizeOp, StopGradientOp, DropoutOp, SoftmaxOp,
-            LogSoftmaxOp, CumsumOp, BatchNormOp, ScatterOp, ScatterElementsOp,
-            ScatterNdOp>([](auto op) { return Builder(op).addAll(0); })
+      .Case<SetDimensionSizeOp, StopGradientOp, DropoutOp, AlongAxisOpInterface,
+            BatchNormOp, ScatterOp, ScatterElementsOp, ScatterNdOp>(
+          [](auto op) { return Builder(op).addAll(0); })
       // Not those that it normalises over.
       .Case([](LayerNormOp op) {
         return Builder(op).addRange(0, 0, 0,

@@ -33,6 +33,13 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/graph/GraphAttrs.h.inc"
 
+namespace tinh::graph {
+
+/// What changes nothing where it stands in the place of an element.
+enum class Neutral { Zero, One, Lowest, Highest };
+
+} // namespace tinh::graph
+
 #include "dialects/graph/GraphInterfaces.h.inc"
 
 namespace tinh::graph {

@@ -56,6 +56,23 @@ def Graph_ElementwiseTrait : NativeOpTrait<"ElementwiseOpTrait"> {
   let cppNamespace = "::tinh::graph";
 }
 
+def Graph_AlongAxisInterface : OpInterface<"AlongAxisOpInterface"> {
+  let description = [{
+    An op that computes each row of its first operand along `axis` by itself: a
+    softmax, a running sum. Its result has the type of that operand.
+  }];
+  let cppNamespace = "::tinh::graph";
+  let methods = [
+    InterfaceMethod<"", "uint64_t", "getAxis">,
+    InterfaceMethod<"", "void", "setAxis", (ins "uint64_t":$axis)>,
+    InterfaceMethod<[{
+        What elements at the end of a row are to be for the others to have the
+        same results as without them; nothing if they do not matter.
+      }],
+      "std::optional<::tinh::graph::Neutral>", "getNeutral">
+  ];
+}
+
 // An op that all ranks run together, on a tensor of each.
 def Graph_CollectiveTrait : NativeOpTrait<"CollectiveOpTrait"> {
   let cppNamespace = "::tinh::graph";

@@ -214,6 +214,7 @@ class DimensionSizesTest(tool_test.ToolTest):
             node("Softmax", "rows", "softmax", axis=0),
             node("ArgMin", "rows", "argmin", axis=0, keepdims=0),
             node("CumSum", "rows axis", "cumsum"),
+            node("CumSum", "rows axis", "rest", reverse=1),
             node("Transpose", "rows", "columns", perm=[1, 0]),
             node("MatMul", "columns rows", "gram"),
             node("Concat", "rows x rows", "thrice", axis=0),
@@ -235,8 +236,8 @@ class DimensionSizesTest(tool_test.ToolTest):
         }
         outputs = {
             name: FLOAT
-            for name in "rows mean max prod softmax cumsum gram thrice all turned "
-            "newest tail padded".split()
+            for name in "rows mean max prod softmax cumsum rest gram thrice all "
+            "turned newest tail padded".split()
         }
         outputs |= {"argmin": INT, "shape": INT}
         x = self.numbers(8, 3)

@@ -148,10 +148,9 @@ template <typename OpTy> void SizeRules::extreme(OpTy op, Neutral neutral) {
   replacement = MinOp::create(b, index, SubOp::create(b, size, count(1)));
 }
 
-/// Padding comes behind what is used, but from the end.
-void SizeRules::apply(CumsumOp op) {
-  if (op.getReverse())
-    mask(0, op.getAxis(), Neutral::Zero);
+void SizeRules::apply(AlongAxisOpInterface op) {
+  if (std::optional<Neutral> neutral = op.getNeutral())
+    mask(0, op.getAxis(), *neutral);
 }
 
 /// Both factors are masked: padding may be infinite or NaN.
@@ -176,14 +175,12 @@ LogicalResult SizeRules::applyOwn() {
           [&](ArgmaxOp op) { return extreme(op, Neutral::Lowest), success(); })
       .Case(
           [&](ArgminOp op) { return extreme(op, Neutral::Highest), success(); })
-      .Case<SoftmaxOp, LogSoftmaxOp>(
-          [&](auto op) { return softmax(op.getAxis()), success(); })
       .Case<GatherOp, GatherElementsOp>(
           [&](auto op) { return gatherAlong(op), success(); })
       .Case<ScatterOp, ScatterElementsOp>(
           [&](auto op) { return scatterAlong(op), success(); })
-      .Case<ReduceOp, CumsumOp, MatmulOp, ReshapeOp, ConcatOp, SliceOp, PadOp,
-            GatherNdOp, ScatterNdOp>(
+      .Case<AlongAxisOpInterface, ReduceOp, MatmulOp, ReshapeOp, ConcatOp,
+            SliceOp, PadOp, GatherNdOp, ScatterNdOp>(
           [&](auto op) { return apply(op), success(); })
       .Default([](Operation *) { return success(); });
 }

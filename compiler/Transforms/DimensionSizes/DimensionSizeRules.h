@@ -22,8 +22,7 @@
 
 namespace tinh::transforms {
 
-/// What changes nothing where it stands in the place of an element.
-enum class Neutral { Zero, One, Lowest, Highest };
+using graph::Neutral;
 
 mlir::Attribute neutralValue(Neutral neutral, mlir::Type element);
 
@@ -127,8 +126,7 @@ private:
   void apply(graph::ReduceOp op);
   llvm::LogicalResult variance(graph::VarianceOp op);
   template <typename OpTy> void extreme(OpTy op, Neutral neutral);
-  void softmax(int64_t axis) { mask(0, axis, Neutral::Lowest); }
-  void apply(graph::CumsumOp op);
+  void apply(graph::AlongAxisOpInterface op);
   void apply(graph::MatmulOp op);
   void apply(graph::ReshapeOp op);
   void divideRun(graph::ReshapeOp op, const graph::ReshapedRun &run);

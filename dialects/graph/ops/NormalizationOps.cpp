@@ -12,34 +12,6 @@
 using namespace mlir;
 using namespace tinh::graph;
 
-template <typename Adaptor>
-static LogicalResult inferSoftmax(StringRef op, std::optional<Location> loc,
-                                  Adaptor adaptor,
-                                  SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  int64_t axis = adaptor.getAxis();
-  if (axis < 0 || axis >= x.getRank())
-    return emitOptionalError(loc, op, ": axis ", axis,
-                             " is outside the dimensions of ",
-                             shapeToString(x));
-  types.push_back(x);
-  return success();
-}
-
-LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *,
-                                          std::optional<Location> loc,
-                                          Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
-  return inferSoftmax(getOperationName(), loc, adaptor, types);
-}
-
-LogicalResult LogSoftmaxOp::inferReturnTypes(MLIRContext *,
-                                             std::optional<Location> loc,
-                                             Adaptor adaptor,
-                                             SmallVectorImpl<Type> &types) {
-  return inferSoftmax(getOperationName(), loc, adaptor, types);
-}
-
 LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *,
                                             std::optional<Location> loc,
                                             Adaptor adaptor,

@@ -11,17 +11,22 @@
 
 include "dialects/graph/GraphBase.td"
 include "dialects/graph/GraphInterfaces.td"
+include "dialects/graph/ops/AlongAxis.td"
 
 class Graph_SoftmaxLikeOp<string mnemonic, string formula>
-    : Graph_InferredOp<mnemonic> {
+    : Graph_AlongAxisOp<mnemonic> {
   let summary = formula # " along an axis";
   let description = "y = " # formula # [{ with the sum along `axis` (0 ≤ axis < rank),
     computed after subtracting the maximum.
 
     Example: `%y = graph.}] # mnemonic # [{ %x axis 1 : tensor<1x1000xf32>`}];
   let arguments = (ins Graph_FloatTensor:$x, I64Attr:$axis);
-  let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$x `axis` $axis attr-dict `:` type($x)";
+  let extraClassDeclaration = [{
+    std::optional<::tinh::graph::Neutral> getNeutral() {
+      return ::tinh::graph::Neutral::Lowest;
+    }
+  }];
 }
 def Graph_SoftmaxOp : Graph_SoftmaxLikeOp<"softmax", "e^x / Σ e^x">,
     Graph_Facts<"Anchor", 1, "Full">;

@@ -84,14 +84,3 @@ LogicalResult ArgminOp::inferReturnTypes(MLIRContext *context,
                                          SmallVectorImpl<Type> &types) {
   return inferArg(context, getOperationName(), loc, adaptor, types);
 }
-
-LogicalResult CumsumOp::inferReturnTypes(MLIRContext *,
-                                         std::optional<Location> loc,
-                                         Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
-  auto x = cast<RankedTensorType>(adaptor.getX().getType());
-  if (failed(checkAxis(loc, getOperationName(), x, adaptor.getAxis())))
-    return failure();
-  types.push_back(x);
-  return success();
-}

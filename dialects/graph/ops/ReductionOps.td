@@ -11,6 +11,7 @@
 
 include "dialects/graph/GraphBase.td"
 include "dialects/graph/GraphInterfaces.td"
+include "dialects/graph/ops/AlongAxis.td"
 
 def Graph_ReduceKind : I32EnumAttr<"ReduceKind", "reduction", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">,
@@ -68,7 +69,7 @@ class Graph_ArgOp<string mnemonic, string what> : Graph_InferredOp<mnemonic> {
 def Graph_ArgmaxOp : Graph_ArgOp<"argmax", "largest">, Graph_Facts<"LoneAnchor", 1, "Full">;
 def Graph_ArgminOp : Graph_ArgOp<"argmin", "smallest">, Graph_Facts<"LoneAnchor", 1, "Full">;
 
-def Graph_CumsumOp : Graph_InferredOp<"cumsum">, Graph_Facts<"LoneAnchor", 1, "Full"> {
+def Graph_CumsumOp : Graph_AlongAxisOp<"cumsum">, Graph_Facts<"LoneAnchor", 1, "Full"> {
   let summary = "Running sum along an axis";
   let description = [{
     y[i] = Σ_{j ≤ i} x[j] along `axis`; `exclusive`: j < i; `reverse`: from the end.
@@ -77,9 +78,15 @@ def Graph_CumsumOp : Graph_InferredOp<"cumsum">, Graph_Facts<"LoneAnchor", 1, "F
   }];
   let arguments = (ins Graph_NumberTensor:$x, I64Attr:$axis, UnitAttr:$exclusive,
                        UnitAttr:$reverse);
-  let results = (outs Graph_Tensor:$y);
   let assemblyFormat = [{$x `axis` $axis (`exclusive` $exclusive^)?
       (`reverse` $reverse^)? attr-dict `:` type($x)}];
+  let extraClassDeclaration = [{
+    std::optional<::tinh::graph::Neutral> getNeutral() {
+      if (getReverse())
+        return ::tinh::graph::Neutral::Zero;
+      return std::nullopt;
+    }
+  }];
 }
 
 #endif // TINH_GRAPH_REDUCTION_OPS
