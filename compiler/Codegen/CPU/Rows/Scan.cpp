@@ -1,4 +1,4 @@
-//===- Scan.cpp - Running sums ----------------------------------*- C++ -*-===//
+//===- Scan.cpp - Running sums and products ---------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Along lanes, a vector is summed in steps that double: each adds the vector
-// moved by 1, 2, 4 … lanes. The sum of all vectors before it is carried.
+// Along lanes, a vector is combined in steps that double: each adds the vector
+// moved by 1, 2, 4 … lanes, or multiplies by it. The sum, or product, of all
+// vectors before it is carried.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Rows/Scan.h"
@@ -31,24 +32,23 @@ LogicalResult emitScan(Pull &pull, const Scan &scan, const Buffer &result,
 }
 
 /// The lanes of `vector` moved by `distance` in the direction of the scan, with
-/// zeros before the first.
+/// the neutral element before the first.
 static Value moveLanes(Pull &pull, const Scan &scan, Value vector,
                        int64_t distance) {
   OpBuilder &b = pull.builder();
   Location loc = pull.location();
   int64_t lanes = pull.laneCount();
-  auto type = vector.getType();
-  Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+  Value neutral = scan.neutral(b, loc, vector.getType());
   SmallVector<int64_t> sources;
   for (int64_t lane = 0; lane < lanes; ++lane) {
     int64_t source = scan.reverse ? lane + distance : lane - distance;
     sources.push_back(source >= 0 && source < lanes ? source : lanes);
   }
-  return vector::ShuffleOp::create(b, loc, vector, zero, sources);
+  return vector::ShuffleOp::create(b, loc, vector, neutral, sources);
 }
 
-/// One vector at `at`, after elements that sum up to `carry`; gives the sum up
-/// to its end.
+/// One vector at `at`, after elements that lead to `carry`; gives what all up
+/// to its end lead to.
 static FailureOr<Value> scanVector(Pull &pull, const Scan &scan,
                                    const Buffer &result, const Indices &at,
                                    Value carry) {
@@ -60,21 +60,19 @@ static FailureOr<Value> scanVector(Pull &pull, const Scan &scan,
     return failure();
   Value sums = pull.asVector(*element);
   auto type = cast<VectorType>(sums.getType());
-  if (pull.mask) {
-    Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
-    sums = pull.select(pull.mask, sums, zero);
-  }
+  if (pull.mask)
+    sums = pull.select(pull.mask, sums, scan.neutral(b, loc, type));
   for (int64_t distance = 1; distance < lanes; distance *= 2)
-    sums = addElements(b, loc, sums, moveLanes(pull, scan, sums, distance));
+    sums = scan.combine(b, loc, sums, moveLanes(pull, scan, sums, distance));
   Value total =
       vector::ExtractOp::create(b, loc, sums, scan.reverse ? 0 : lanes - 1);
   if (scan.exclusive)
     sums = moveLanes(pull, scan, sums, 1);
-  sums = addElements(b, loc, vector::BroadcastOp::create(b, loc, type, carry),
-                     sums);
+  sums = scan.combine(b, loc, vector::BroadcastOp::create(b, loc, type, carry),
+                      sums);
   if (failed(pull.store({sums, false, {}}, result, at)))
     return failure();
-  return addElements(b, loc, carry, total);
+  return scan.combine(b, loc, carry, total);
 }
 
 LogicalResult emitScanAlongLanes(Pull &pull, const Scan &scan,

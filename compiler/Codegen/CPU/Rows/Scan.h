@@ -1,4 +1,4 @@
-//===- Scan.h - Running sums ------------------------------------*- C++ -*-===//
+//===- Scan.h - Running sums and products -----------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A running sum (Kernel/Forms/Scan.h) is computed with one addition an element.
+// A running sum or product (Kernel/Forms/Scan.h) is computed with one addition
+// or multiplication an element.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_CPU_ROWS_SCAN_H
@@ -19,7 +20,7 @@ namespace tinh::cpu {
 
 using namespace codegen; // What all devices have in common.
 
-/// Computes the sums along the axis at the other indices of `at` into `result`,
+/// Computes the scan along the axis at the other indices of `at` into `result`,
 /// with the lanes of `pull` along another dimension.
 mlir::LogicalResult emitScan(Pull &pull, const Scan &scan, const Buffer &result,
                              const Indices &at);

@@ -1,4 +1,4 @@
-//===- Scan.h - Running sums ------------------------------------*- C++ -*-===//
+//===- Scan.h - Running sums and products -----------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -28,8 +28,8 @@ struct ScanKernel {
   }
 };
 
-/// The strategy `scan`: running sums. A block has a row, or a thread has a
-/// column.
+/// The strategy `scan`: running sums and products. A block has a row, or a
+/// thread has a column.
 struct ScanStrategy : Functions<ScanKernel, ScanPlanAttr> {
   static MatchFunction match;
   static PlansFunction plans;

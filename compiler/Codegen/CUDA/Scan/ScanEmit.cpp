@@ -1,4 +1,4 @@
-//===- ScanEmit.cpp - The code of running sums ------------------*- C++ -*-===//
+//===- ScanEmit.cpp - The code of running sums and products -----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -38,7 +38,7 @@ private:
   using Values = FailureOr<SmallVector<Value>>;
 
   Indices findRow(Value number);
-  Value add(Value x, Value y) { return addElements(b, loc, x, y); }
+  Value combine(Value x, Value y) { return form.scan.combine(b, loc, x, y); }
   FailureOr<Value> load(Value source, const Indices &at);
   LogicalResult store(Value sum, const Indices &at);
   Value sumWarp(Value element, Value lane);
@@ -86,7 +86,7 @@ Value ScanEmitter::sumWarp(Value element, Value lane) {
     Value before = shuffle(b, loc, element, distance, gpu::ShuffleMode::UP);
     Value exists =
         scalar.compare(arith::CmpIPredicate::uge, lane, scalar.index(distance));
-    element = scalar.select(exists, add(element, before), element);
+    element = scalar.select(exists, combine(element, before), element);
   }
   return element;
 }
@@ -111,8 +111,8 @@ std::pair<Value, Value> ScanEmitter::exchangeWarps(Value upTo, Value warp,
     Value other = scalar.load(sums, type, place(scalar.index(i))).value;
     Value isBefore =
         scalar.compare(arith::CmpIPredicate::ugt, warp, scalar.index(i));
-    before = scalar.select(isBefore, add(before, other), before);
-    all = add(all, other);
+    before = scalar.select(isBefore, combine(before, other), before);
+    all = combine(all, other);
   }
   return {before, all};
 }
@@ -130,18 +130,17 @@ ScanEmitter::Values ScanEmitter::step(Indices at, Value tile, Value carry) {
   auto element = load(scan.input, at);
   if (failed(element))
     return failure();
-  Type type = element->getType();
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  Value own = scalar.select(inside, *element, zero);
+  Value neutral = scan.neutral(b, loc, element->getType());
+  Value own = scalar.select(inside, *element, neutral);
   Value warp = kernel.thread, lane = scalar.takeDigit(warp, kWarp);
   Value upTo = sumWarp(own, lane);
   auto [before, all] = exchangeWarps(upTo, warp, lane, tile, carry);
   if (scan.exclusive) {
     Value moved = shuffle(b, loc, upTo, 1, gpu::ShuffleMode::UP);
-    upTo = scalar.select(scalar.isEqual(lane, 0), zero, moved);
+    upTo = scalar.select(scalar.isEqual(lane, 0), neutral, moved);
   }
   if (failed(buildIf(b, loc, inside,
-                     [&] { return store(add(before, upTo), at); })))
+                     [&] { return store(combine(before, upTo), at); })))
     return failure();
   return SmallVector<Value>{all};
 }

@@ -1,4 +1,4 @@
-//===- Scan.cpp - Running sums among reductions -----------------*- C++ -*-===//
+//===- Scan.cpp - Running sums and products among reductions ----*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -48,20 +48,26 @@ static int64_t loopOf(Value value) {
   return index ? static_cast<int64_t>(index.getDim()) : -1;
 }
 
+static bool isNeutral(Value value, bool multiplies) {
+  if (multiplies)
+    return matchPattern(value, m_One()) || matchPattern(value, m_OneFloat());
+  return matchPattern(value, m_Zero()) || matchPattern(value, m_PosZeroFloat());
+}
+
 std::optional<Scan> matchScan(linalg::GenericOp op) {
   auto axis = scannedAxis(op);
   if (!axis)
     return std::nullopt;
-  // sum + (j ≤ i ? x : 0)
+  // sum + (j ≤ i ? x : 0), or product · (j ≤ i ? x : 1)
   Block *body = op.getBody();
   Operation *sum = body->getTerminator()->getOperand(0).getDefiningOp();
-  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum) ||
+  bool multiplies = isa_and_nonnull<arith::MulFOp, arith::MulIOp>(sum);
+  if (!(multiplies || isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum)) ||
       sum->getOperand(0) != body->getArgument(1))
     return std::nullopt;
   auto element = sum->getOperand(1).getDefiningOp<arith::SelectOp>();
   if (!element || element.getTrueValue() != body->getArgument(0) ||
-      !(matchPattern(element.getFalseValue(), m_Zero()) ||
-        matchPattern(element.getFalseValue(), m_PosZeroFloat())))
+      !isNeutral(element.getFalseValue(), multiplies))
     return std::nullopt;
   auto counts = element.getCondition().getDefiningOp<arith::CmpIOp>();
   using Predicate = arith::CmpIPredicate;
@@ -77,14 +83,24 @@ std::optional<Scan> matchScan(linalg::GenericOp op) {
               op.getDpsInits()[0],
               *axis,
               op.getStaticLoopRanges()[inner],
+              multiplies,
               reverse,
               counts.getPredicate() == Predicate::slt};
 }
 
-Value addElements(OpBuilder &b, Location loc, Value x, Value y) {
-  if (isa<FloatType>(getElementTypeOrSelf(x)))
-    return arith::AddFOp::create(b, loc, x, y);
-  return arith::AddIOp::create(b, loc, x, y);
+Value Scan::combine(OpBuilder &b, Location loc, Value x, Value y) const {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(x));
+  if (multiplies)
+    return isFloat ? Value(arith::MulFOp::create(b, loc, x, y))
+                   : arith::MulIOp::create(b, loc, x, y);
+  return isFloat ? Value(arith::AddFOp::create(b, loc, x, y))
+                 : arith::AddIOp::create(b, loc, x, y);
+}
+
+Value Scan::neutral(OpBuilder &b, Location loc, Type type) const {
+  TypedAttr value =
+      multiplies ? b.getOneAttr(type) : TypedAttr(b.getZeroAttr(type));
+  return arith::ConstantOp::create(b, loc, value);
 }
 
 LogicalResult
@@ -100,7 +116,7 @@ emitScan(Pull &pull, const Scan &scan, Indices at, Value start,
     auto element = pull.at(scan.input, at);
     if (failed(element))
       return failure();
-    Value sum = addElements(b, loc, state[0], pull.asVector(*element));
+    Value sum = scan.combine(b, loc, state[0], pull.asVector(*element));
     if (failed(store(scan.exclusive ? state[0] : sum, at)))
       return failure();
     return SmallVector<Value>{sum};
