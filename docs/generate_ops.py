@@ -31,7 +31,7 @@ ONNX_HEADER = """\
 # ONNX ops
 
 Generated from the tables in `compiler/Import/onnx/ops/` and `strings/` beside it, and
-the names that element-wise ops have in `dialects/graph/ops/`, by
+the names that element-wise and cumulative ops have in `dialects/graph/ops/`, by
 `docs/generate_ops.py`. Each op is imported from the operator set that is named
 on, up to 28. What an op needs to fix
 a shape, such as the shape of a Reshape, must be computable from constants or from
@@ -301,14 +301,25 @@ def onnx_document(tblgen, include, root):
     schemas = (onnx / "Schemas.inc").read_text()
     first_sets = dict(re.findall(r'^OP\("(\w+)", (\d+)', schemas, re.MULTILINE))
     records = Records(tblgen, include, root, main_file(root / "dialects/graph"))
-    own = [(op["onnxName"], "1") for op in records.instances("Graph_Op")]
+    own = {
+        "UNARY_ONNX": [
+            (op["onnxName"], "1")
+            for op in records.instances("Graph_Op")
+            if op["onnxName"]
+        ],
+        "CUMULATIVE_ONNX": [
+            (op["onnxNode"], op["onnxOpset"])
+            for op in records.instances("Graph_CumulativeOp")
+        ],
+    }
     yield "| family | ops |\n|---|---|"
     folders = [onnx / name for name in ("ops", "strings")]
     for path in sorted(path for folder in folders for path in folder.rglob("*.cpp")):
         text = path.read_text()
         entries = list(importer_entries(text, first_sets))
-        if "#define UNARY_ONNX" in text:
-            entries = sorted(entries + [named for named in own if named[0]])
+        for macro, named in own.items():
+            if f"#define {macro}" in text:
+                entries = sorted(entries + named)
         ops = ", ".join(f"{name} ({since})" for name, since in entries)
         if ops:
             yield f"| {title_of(path)} | {ops} |"

@@ -65,6 +65,10 @@ enum class ElementwiseOp : uint8_t {
 
 enum class ReduceOp : uint8_t { Sum, Mean, Prod, Max, Min };
 enum class ArgOp : uint8_t { Max, Min };
+enum class CumulativeOp : uint8_t {
+#define CUMULATIVE_OP(NAME, MNEMONIC) NAME,
+#include "dialects/graph/ReductionOps.inc"
+};
 enum class PoolOp : uint8_t { Max, Mean, MeanWithPadding };
 enum class SoftmaxOp : uint8_t { Softmax, LogSoftmax };
 enum class PadMode : uint8_t { Constant, Edge, Reflect, Wrap };

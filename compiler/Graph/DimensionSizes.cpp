@@ -144,11 +144,11 @@ bool GraphBuilder::findNeverNegative(Value value, unsigned depth) {
     return llvm::any_of(op->getOperands(), isOf);
   if (isa<graph::GatherOp, graph::GatherElementsOp, graph::GatherNdOp>(op))
     return isOf(op->getOperand(0));
-  return isa<graph::ReshapeOp, graph::BroadcastOp, graph::ConcatOp,
-             graph::SliceOp, graph::TransposeOp, graph::CastOp, graph::FloorOp,
-             graph::CeilOp, graph::SqrtOp, graph::AddOp, graph::MulOp,
-             graph::DivOp, graph::MinOp, graph::ReduceOp, graph::CumsumOp>(
-             op) &&
+  return (isa<graph::ReshapeOp, graph::BroadcastOp, graph::ConcatOp,
+              graph::SliceOp, graph::TransposeOp, graph::CastOp, graph::FloorOp,
+              graph::CeilOp, graph::SqrtOp, graph::AddOp, graph::MulOp,
+              graph::DivOp, graph::MinOp, graph::ReduceOp>(op) ||
+          op->hasTrait<graph::CumulativeOpTrait>()) &&
          llvm::all_of(op->getOperands(), isOf);
 }
 
@@ -162,13 +162,15 @@ bool GraphBuilder::isMonotone(Operation *op) {
   auto constantOperand = [&](unsigned i) {
     return constantOf(op->getOperand(i));
   };
+  if (op->hasTrait<graph::CumulativeOpTrait>())
+    return areNeverNegative();
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<graph::ReshapeOp, graph::BroadcastOp, graph::ConcatOp,
             graph::SliceOp, graph::TransposeOp, graph::FloorOp, graph::CeilOp,
             graph::SqrtOp, graph::AddOp, graph::MaxOp, graph::MinOp>(
           [](auto) { return true; })
       .Case([](graph::CastOp op) { return keepsSizes(op); })
-      .Case<graph::ReduceOp, graph::CumsumOp, graph::MulOp>(
+      .Case<graph::ReduceOp, graph::MulOp>(
           [&](auto) { return areNeverNegative(); })
       .Case([&](graph::DivOp) {
         return isPositive(constantOperand(1)) && areNeverNegative();

@@ -126,6 +126,11 @@ template <typename ConcreteType>
 class ElementwiseOpTrait
     : public mlir::OpTrait::TraitBase<ConcreteType, ElementwiseOpTrait> {};
 
+/// Marks running sums and their like.
+template <typename ConcreteType>
+class CumulativeOpTrait
+    : public mlir::OpTrait::TraitBase<ConcreteType, CumulativeOpTrait> {};
+
 namespace detail {
 /// Whether `op` stands where all ranks run it.
 llvm::LogicalResult verifyCollective(mlir::Operation *op);

@@ -73,6 +73,12 @@ def Graph_AlongAxisInterface : OpInterface<"AlongAxisOpInterface"> {
   ];
 }
 
+// An op that combines the elements of each row up to each: of numbers that are
+// not negative, none of its results is, and larger ones lead to larger results.
+def Graph_CumulativeTrait : NativeOpTrait<"CumulativeOpTrait"> {
+  let cppNamespace = "::tinh::graph";
+}
+
 // An op that all ranks run together, on a tensor of each.
 def Graph_CollectiveTrait : NativeOpTrait<"CollectiveOpTrait"> {
   let cppNamespace = "::tinh::graph";

@@ -17,7 +17,7 @@ LLVM = re.compile(r"^(llvm|llvm-c|mlir|mlir-c|lld|clang)/")
 COMPILER = re.compile(r"^compiler/|^tinh/compiler")
 DIALECTS = re.compile(r"^dialects/")
 # But for a list of names, which needs nothing and is not installed.
-DIALECTS_BUT_NAMES = re.compile(r"^dialects/(?!graph/ElementwiseOps\.inc$)")
+DIALECTS_BUT_NAMES = re.compile(r"^dialects/(?!graph/(Elementwise|Reduction)Ops\.inc$)")
 RUNTIME_SOURCES = re.compile(r"^runtime/src/")
 PUBLIC = "compiler/include/"
 # Headers of the runtime that need nothing else of it: the compiler may have them.

@@ -14,6 +14,7 @@
 #include "compiler/Eager/Cpu/RowsOperation.h"
 #include "compiler/Eager/Kernels/KernelLibrary.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -144,19 +145,29 @@ void kernels::layerNorm(const Primitive &primitive) {
 }
 
 //===----------------------------------------------------------------------===//
-// Running sums
+// Running sums and their like
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-struct CumsumOperation {
+/// How an op combines elements, and with what it begins.
+template <CumulativeOp op> struct Combination;
+
+template <> struct Combination<CumulativeOp::Cumsum> {
+  static constexpr int kStart = 0;
+  template <typename Sum> static Sum apply(Sum sum, Sum x) {
+    return wrappingAdd(sum, x);
+  }
+};
+
+template <CumulativeOp op> struct CumulativeOperation {
   Iteration<2> space;
   Elements x, out;
   tinh_dtype_t dtype;
   RowChunks chunks;
 
-  CumsumOperation(const Iteration<2> &space, const TensorImpl &x,
-                  const TensorImpl &out)
+  CumulativeOperation(const Iteration<2> &space, const TensorImpl &x,
+                      const TensorImpl &out)
       : space(space), x(x), out(out), dtype(x.dtype),
         chunks(space.rows(), space.columns(), elementsPerChunk(x.dtype),
                false) {
@@ -198,13 +209,16 @@ struct CumsumOperation {
   template <int64_t count, typename Element>
   void sumSome(const Element *from, Element *to, int64_t first) const {
     using Sum = typename SumOf<Element>::type;
+    using Combine = Combination<op>;
     int64_t fromRow = space.rowStride(0), toRow = space.rowStride(1);
     from += first * fromRow;
     to += first * toRow;
-    Sum sums[count] = {};
+    Sum sums[count];
+    std::fill(sums, sums + count, Sum(Combine::kStart));
     for (int64_t i = 0; i < space.columns(); ++i) {
       for (int64_t row = 0; row < count; ++row) {
-        sums[row] = wrappingAdd<Sum>(sums[row], from[row * fromRow]);
+        sums[row] =
+            Combine::template apply<Sum>(sums[row], from[row * fromRow]);
         to[row * toRow] = static_cast<Element>(sums[row]);
       }
       from += space.strides[0][0];
@@ -215,11 +229,21 @@ struct CumsumOperation {
 
 } // namespace
 
-void kernels::cumsum(const Primitive &primitive) {
-  int64_t axis = primitive.get<primitives::Cumsum>().axis;
+template <CumulativeOp op>
+static void queueCumulative(const Primitive &primitive, int64_t axis) {
   const TensorImpl &x = primitive.input(0);
   TensorImpl &out = primitive.output();
-  Engine::get().emplace<CumsumOperation>(
+  Engine::get().emplace<CumulativeOperation<op>>(
       primitive.call, std::array{x.storage.get()},
       std::array{out.storage.get()}, rowsAlong(x, axis, out), x, out);
+}
+
+void kernels::cumulative(const Primitive &primitive) {
+  const auto &[op, axis] = primitive.get<primitives::Cumulative>();
+  switch (op) {
+#define CUMULATIVE_OP(NAME, MNEMONIC)                                          \
+  case CumulativeOp::NAME:                                                     \
+    return queueCumulative<CumulativeOp::NAME>(primitive, axis);
+#include "dialects/graph/ReductionOps.inc"
+  }
 }

@@ -27,7 +27,7 @@ static PrimitiveBuilder *const kBuilders[] = {traced::elementwise,
                                               traced::cast,
                                               traced::reduce,
                                               traced::argReduce,
-                                              traced::cumsum,
+                                              traced::cumulative,
                                               traced::matmul,
                                               traced::conv,
                                               traced::convWeightGradient,
@@ -97,10 +97,18 @@ Values traced::argReduce(GraphOps &ops, Trace &trace,
                           : ops.create<graph::ArgminOp>({input}, attributes);
 }
 
-Values traced::cumsum(GraphOps &ops, Trace &trace, const Primitive &primitive) {
-  int64_t axis = primitive.get<primitives::Cumsum>().axis;
-  const TensorImpl &x = primitive.input(0);
-  return ops.create<graph::CumsumOp>({trace.read(x)}, {ops.attr("axis", axis)});
+Values traced::cumulative(GraphOps &ops, Trace &trace,
+                          const Primitive &primitive) {
+  const auto &[op, axis] = primitive.get<primitives::Cumulative>();
+  Value input = trace.read(primitive.input(0));
+  NamedAttribute attribute = ops.attr("axis", axis);
+  switch (op) {
+#define CUMULATIVE_OP(NAME, MNEMONIC)                                          \
+  case CumulativeOp::NAME:                                                     \
+    return ops.create<graph::NAME##Op>({input}, {attribute});
+#include "dialects/graph/ReductionOps.inc"
+  }
+  llvm_unreachable("all ops are listed");
 }
 
 //===----------------------------------------------------------------------===//

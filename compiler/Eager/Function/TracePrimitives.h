@@ -27,7 +27,7 @@ using PrimitiveBuilder = Values(GraphOps &ops, Trace &trace,
 namespace traced {
 
 PrimitiveBuilder elementwise, cast;                // TraceElementwise.cpp
-PrimitiveBuilder reduce, argReduce, cumsum;        // TraceBackend.cpp
+PrimitiveBuilder reduce, argReduce, cumulative;    // TraceBackend.cpp
 PrimitiveBuilder iota, random;                     // TraceBackend.cpp
 PrimitiveBuilder matmul, conv, convWeightGradient; // TraceContractions.cpp
 PrimitiveBuilder pool, maxPoolGradient;            // TraceContractions.cpp

@@ -382,15 +382,22 @@ static Tensor argReduce(bool isMax, bool isLast, const Tensor &x,
   return isLast ? (x.size(axis) - 1) - index : index;
 }
 
-static Tensor runningSum(Tensor x, int64_t axis, bool exclusive, bool reverse) {
-  if (reverse)
-    x = flip(x, axis);
-  if (exclusive && x.size(axis) > 0) { // Each element one place later.
-    Tensor first = zeros_like(x.narrow(axis, 0, 1));
-    x = concat({first, x.narrow(axis, 0, x.size(axis) - 1)}, axis);
-  }
-  Tensor sums = cumsum(x, axis).to(x.dtype());
-  return reverse ? flip(sums, axis) : sums;
+/// A running sum or its like by the function of tensors, which has none that
+/// are exclusive or in reverse.
+template <typename OpTy>
+static auto cumulative(OpTy op, Tensor (*function)(Operand, int64_t)) {
+  int first = OpTy::neutralElement() == graph::Neutral::One ? 1 : 0;
+  return [function, first, axis = int64_t(op.getAxis()),
+          isExclusive = op.getExclusive(),
+          isReverse = op.getReverse()](const Tensor &operand) {
+    Tensor x = isReverse ? flip(operand, axis) : operand;
+    if (isExclusive && x.size(axis) > 0) // Each element one place later.
+      x = concat({full_like(x.narrow(axis, 0, 1), first),
+                  x.narrow(axis, 0, x.size(axis) - 1)},
+                 axis);
+    Tensor y = function(x, axis).to(x.dtype());
+    return isReverse ? flip(y, axis) : y;
+  };
 }
 
 Action ModelOps::reduction(const Op &op) {
@@ -419,12 +426,10 @@ Action ModelOps::reduction(const Op &op) {
     return arg(true, argmax.getSelectLastIndex(), argmax.getAxis());
   if (auto argmin = dyn_cast<graph::ArgminOp>(op.op))
     return arg(false, argmin.getSelectLastIndex(), argmin.getAxis());
-  if (auto sums = dyn_cast<graph::CumsumOp>(op.op))
-    return store([axis = int64_t(sums.getAxis()),
-                  exclusive = sums.getExclusive(),
-                  reverse = sums.getReverse()](const Tensor &x) {
-      return runningSum(x, axis, exclusive, reverse);
-    });
+#define CUMULATIVE_OP(NAME, MNEMONIC)                                          \
+  if (auto scan = dyn_cast<graph::NAME##Op>(op.op))                            \
+    return store(cumulative(scan, &tinh::MNEMONIC));
+#include "dialects/graph/ReductionOps.inc"
   return {};
 }
 

@@ -72,8 +72,9 @@ struct ArgReduce {
   ArgOp op;
   int64_t axis;
 };
-/// y[i] = Σ_{j ≤ i} x[j] along the axis; same shape and dtype.
-struct Cumsum {
+/// y[i] combines x[j] for all j ≤ i along the axis; same shape and dtype.
+struct Cumulative {
+  CumulativeOp op;
   int64_t axis;
 };
 
@@ -197,7 +198,7 @@ struct Random {
 
 /// A kind with its attributes. Tables of functions are in this order.
 using Attributes =
-    std::variant<Elementwise, Cast, Reduce, ArgReduce, Cumsum, Matmul, Conv,
+    std::variant<Elementwise, Cast, Reduce, ArgReduce, Cumulative, Matmul, Conv,
                  ConvWeightGradient, Pool, MaxPoolGradient, Softmax, LayerNorm,
                  Concat, Pad, Flip, Gather, GatherElements, GatherNd,
                  ScatterElements, ScatterNd, Sort, Iota, Random>;

@@ -26,7 +26,7 @@ struct AddAttributes {
   void operator()(const Cast &) {}
   void operator()(const Reduce &of) { to.add(of.op).add(of.axes); }
   void operator()(const ArgReduce &of) { to.add(of.op).add(of.axis); }
-  void operator()(const Cumsum &of) { to.add(of.axis); }
+  void operator()(const Cumulative &of) { to.add(of.op).add(of.axis); }
   void operator()(const Matmul &) {}
   void operator()(const Conv &of) { to.add(of.window); }
   void operator()(const ConvWeightGradient &of) { to.add(of.window); }

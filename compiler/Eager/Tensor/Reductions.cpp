@@ -136,7 +136,7 @@ Tensor tinh::count_nonzero(Operand x, const Axes &axes, bool keepdims) {
 }
 
 //===----------------------------------------------------------------------===//
-// Indices of extremes, running sums
+// Indices of extremes, running sums and their like
 //===----------------------------------------------------------------------===//
 
 static Tensor argReduce(ArgOp op, const Operand &x, std::optional<int64_t> axis,
@@ -170,8 +170,8 @@ Tensor tinh::argmin(Operand x, std::optional<int64_t> axis, bool keepdims) {
   return argReduce(ArgOp::Min, x, axis, keepdims, {"argmin", x.at});
 }
 
-Tensor tinh::cumsum(Operand x, int64_t axis) {
-  Call call{"cumsum", x.at};
+static Tensor cumulative(CumulativeOp op, const Operand &x, int64_t axis,
+                         const Call &call) {
   DType dtype = fullDType(sumDType(dtypeOf(x, call)));
   Tensor tensor = toTensor(x, dtype, call);
   const TensorImpl &impl = use(tensor, call);
@@ -180,9 +180,15 @@ Tensor tinh::cumsum(Operand x, int64_t axis) {
     return copied(impl, dtype, call);
   Tensor out = makeTensor(dtype, impl.sizes);
   if (impl.numElements() != 0)
-    perform(primitives::Cumsum{axis}, {&impl}, use(out, call), call);
+    perform(primitives::Cumulative{op, axis}, {&impl}, use(out, call), call);
   return out;
 }
+
+#define CUMULATIVE_OP(NAME, MNEMONIC)                                          \
+  Tensor tinh::MNEMONIC(Operand x, int64_t axis) {                             \
+    return cumulative(CumulativeOp::NAME, x, axis, {#MNEMONIC, x.at});         \
+  }
+#include "dialects/graph/ReductionOps.inc"
 
 //===----------------------------------------------------------------------===//
 // Of several steps

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Most are one primitive, whose function is made of what the op says of its
-// dtype (eagerDType in ElementwiseOps.td, of which write_elementwise.py makes
+// dtype (eagerDType in ElementwiseOps.td, of which write_ops.py makes
 // ElementwiseOps.inc); integers become floating-point where they must. What a
 // kernel computes of an element is the op's scalar function there.
 //

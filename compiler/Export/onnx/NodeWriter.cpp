@@ -126,6 +126,10 @@ static int64_t opsetOf(StringRef type, ArrayRef<Tensor> inputs, Type result) {
       isPower(result) || llvm::any_of(inputs, [&](const Tensor &x) {
         return x.type && isPower(x.element());
       });
+#define CUMULATIVE_ONNX(NAME, STRING, OPSET)                                   \
+  if (type == STRING)                                                          \
+    return OPSET;
+#include "dialects/graph/ReductionOps.inc"
   return type == "BitCast" ? 26 : hasPowers ? 24 : 0;
 }
 

@@ -35,7 +35,7 @@ bool takesSizes(StringRef domain, StringRef name) {
   // With rules of graph ops for all that they become.
   static constexpr StringLiteral kOps =
       "ArgMax ArgMin AveragePool BatchNormalization Compress Concat "
-      "ConcatFromSequence ConstantOfShape Conv ConvTranspose CumSum "
+      "ConcatFromSequence ConstantOfShape Conv ConvTranspose "
       "DequantizeLinear Expand Flatten Gather GatherElements GatherND Gemm "
       "GlobalAveragePool GlobalMaxPool Identity LayerNormalization MatMul "
       "NonMaxSuppression NonZero OneHot Optional OptionalGetElement "
@@ -50,6 +50,8 @@ bool takesSizes(StringRef domain, StringRef name) {
     for (const OpFamily &family : {activationOps(), elementwiseOps()})
       for (const OpEntry &entry : family)
         set.insert(entry.name);
+#define CUMULATIVE_ONNX(NAME, STRING, OPSET) set.insert(STRING);
+#include "dialects/graph/ReductionOps.inc"
     set.erase("Dropout"); // Its mask is of extents, see below.
     return set;
   }();

@@ -13,7 +13,7 @@ include "dialects/graph/GraphBase.td"
 include "dialects/graph/GraphInterfaces.td"
 
 //===----------------------------------------------------------------------===//
-// What ops say of themselves, besides Graph_ElementwiseFacts: write_elementwise.py
+// What ops say of themselves, besides Graph_ElementwiseFacts: write_ops.py
 // makes ElementwiseOps.inc of it
 //===----------------------------------------------------------------------===//
 

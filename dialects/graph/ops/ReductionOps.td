@@ -69,24 +69,37 @@ class Graph_ArgOp<string mnemonic, string what> : Graph_InferredOp<mnemonic> {
 def Graph_ArgmaxOp : Graph_ArgOp<"argmax", "largest">, Graph_Facts<"LoneAnchor", 1, "Full">;
 def Graph_ArgminOp : Graph_ArgOp<"argmin", "smallest">, Graph_Facts<"LoneAnchor", 1, "Full">;
 
-def Graph_CumsumOp : Graph_AlongAxisOp<"cumsum">, Graph_Facts<"LoneAnchor", 1, "Full"> {
-  let summary = "Running sum along an axis";
-  let description = [{
-    y[i] = Σ_{j ≤ i} x[j] along `axis`; `exclusive`: j < i; `reverse`: from the end.
+// A running sum and its like: y[i] = `formula` of x[j] for all j ≤ i. To combine
+// with `neutral` changes nothing. ONNX has it as `onnx` from operator set `opset`
+// on. Its importer and exporter, its function of tensors and Python's follow from
+// that: write_ops.py makes ReductionOps.inc of it.
+class Graph_CumulativeOp<string mnemonic, string what, string formula,
+                         string neutral, string onnx, int opset>
+    : Graph_AlongAxisOp<mnemonic, [Graph_CumulativeTrait]>,
+      Graph_Facts<"LoneAnchor", 1, "Full"> {
+  string onnxNode = onnx;
+  int onnxOpset = opset;
+  let summary = "Running " # what # " along an axis";
+  let description = "y[i] = " # formula # [{ along `axis`; `exclusive`: j < i; `reverse`: from the end.
 
-    Example: `%y = graph.cumsum %x axis 1 : tensor<2x5xf32>`
-  }];
+    Example: `%y = graph.}] # mnemonic # [{ %x axis 1 : tensor<2x5xf32>`}];
   let arguments = (ins Graph_NumberTensor:$x, I64Attr:$axis, UnitAttr:$exclusive,
                        UnitAttr:$reverse);
   let assemblyFormat = [{$x `axis` $axis (`exclusive` $exclusive^)?
       (`reverse` $reverse^)? attr-dict `:` type($x)}];
   let extraClassDeclaration = [{
+    static ::tinh::graph::Neutral neutralElement() {
+      return ::tinh::graph::Neutral::}] # neutral # [{;
+    }
     std::optional<::tinh::graph::Neutral> getNeutral() {
       if (getReverse())
-        return ::tinh::graph::Neutral::Zero;
+        return neutralElement();
       return std::nullopt;
     }
   }];
 }
+
+def Graph_CumsumOp : Graph_CumulativeOp<"cumsum", "sum", "Σ_{j ≤ i} x[j]", "Zero",
+                                        "CumSum", 11>;
 
 #endif // TINH_GRAPH_REDUCTION_OPS

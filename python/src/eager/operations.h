@@ -45,6 +45,7 @@ inline Number number_of(const Given &given, const char *place) {
 using Unary = Tensor (*)(Operand);
 using Binary = Tensor (*)(Operand, Operand);
 using Reducer = Tensor (*)(Operand, const Axes &, bool);
+using AlongAxis = Tensor (*)(Operand, int64_t);
 
 template <Unary F> Tensor unary(const Given &x) { return F(x); }
 template <Binary F> Tensor binary(const Given &a, const Given &b) {
@@ -56,6 +57,9 @@ template <Binary F> Tensor reflected(const Given &a, const Given &b) {
 template <Reducer F>
 Tensor reduction(const Given &x, const Axes &axis, bool keepdims) {
   return F(x, axis, keepdims);
+}
+template <AlongAxis F> Tensor along_axis(const Given &x, int64_t axis) {
+  return F(x, axis);
 }
 /// Functions of a module, which are methods of Tensor as well.
 class Operations {
@@ -80,6 +84,9 @@ public:
   template <Reducer F> Operations &reduction(const char *name) {
     return def(name, &python::reduction<F>, nb::arg("x"),
                nb::arg("axis") = nb::none(), nb::arg("keepdims") = false);
+  }
+  template <AlongAxis F> Operations &along_axis(const char *name) {
+    return def(name, &python::along_axis<F>, nb::arg("x"), nb::arg("axis"));
   }
   template <Binary F>
   Operations &op(const char *name, const char *reflectedName = nullptr) {

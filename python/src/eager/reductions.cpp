@@ -46,16 +46,14 @@ void bind_reductions(Operations &ops) {
       },
       nb::arg("x"), nb::arg("p") = 2.0, nb::arg("axis") = nb::none(),
       nb::arg("keepdims") = false);
-  ops.def(
-      "cumsum", [](const Given &x, int64_t axis) { return cumsum(x, axis); },
-      nb::arg("x"), nb::arg("axis"));
-  ops.def(
-      "softmax", [](const Given &x, int64_t axis) { return softmax(x, axis); },
-      nb::arg("x"), nb::arg("axis"));
-  ops.def(
-      "log_softmax",
-      [](const Given &x, int64_t axis) { return log_softmax(x, axis); },
-      nb::arg("x"), nb::arg("axis"));
+  // Those that are an op of the graph dialect; tinh.aten has them, too.
+  nb::list names;
+#define CUMULATIVE_OP(NAME, MNEMONIC)                                          \
+  ops.along_axis<&MNEMONIC>(#MNEMONIC);                                        \
+  names.append(#MNEMONIC);
+#include "dialects/graph/ReductionOps.inc"
+  ops.function().attr("_cumulative_functions") = names;
+  ops.along_axis<&softmax>("softmax").along_axis<&log_softmax>("log_softmax");
   ops.def(
       "sort",
       [](const Given &x, int64_t axis, bool descending) {

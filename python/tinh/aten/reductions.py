@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._tinh import _cumulative_functions
 from .builder import Builder, Value
 from .creation import count
-from .table import Unsupported, aten
+from .table import TABLE, Unsupported, aten
 
 
 @aten("sum.dim_IntList", "sum.default")
@@ -138,12 +139,18 @@ def var_mean(
     )
 
 
-@aten("cumsum.default")
-def cumsum(b: Builder, x: Value, dim: int, **options: Any) -> Value:
-    x = b.cast(x, b.results[0].dtype)
-    if x.rank == 0:
-        return x
-    return b.emit("cumsum", [x], x.dtype, x.shape, axis=x.axis(dim))
+def _cumulative(op: str) -> Any:
+    def write(b: Builder, x: Value, dim: int, **options: Any) -> Value:
+        x = b.cast(x, b.results[0].dtype)
+        if x.rank == 0:
+            return x
+        return b.emit(op, [x], x.dtype, x.shape, axis=x.axis(dim))
+
+    return write
+
+
+for _name in _cumulative_functions:
+    TABLE[f"{_name}.default"] = _cumulative(_name)
 
 
 @aten("logsumexp.default")

@@ -51,7 +51,7 @@ static PrimitiveFunction *const kFunctions[] = {naive::elementwise,
                                                 naive::cast,
                                                 naive::reduce,
                                                 naive::argReduce,
-                                                naive::cumsum,
+                                                naive::cumulative,
                                                 naive::matmul,
                                                 naive::conv,
                                                 naive::convWeightGradient,
@@ -194,8 +194,8 @@ void naive::argReduce(const Primitive &primitive) {
   });
 }
 
-void naive::cumsum(const Primitive &primitive) {
-  int64_t axis = primitive.get<primitives::Cumsum>().axis;
+void naive::cumulative(const Primitive &primitive) {
+  const auto &[op, axis] = primitive.get<primitives::Cumulative>();
   const TensorImpl &x = primitive.input(0);
   TensorImpl &out = primitive.output();
   Dims starts = x.sizes;

@@ -31,8 +31,9 @@ public:
 namespace naive {
 
 PrimitiveFunction elementwise, cast;                // NaiveElementwise.cpp
-PrimitiveFunction reduce, argReduce, cumsum, sort;  // NaiveBackend.cpp
+PrimitiveFunction reduce, argReduce, cumulative;    // NaiveBackend.cpp
 PrimitiveFunction matmul, conv, convWeightGradient; // NaiveBackend.cpp
+PrimitiveFunction sort;                             // NaiveBackend.cpp
 PrimitiveFunction pool, maxPoolGradient;            // NaiveBackend.cpp
 PrimitiveFunction softmax, layerNorm, iota, random; // NaiveBackend.cpp
 PrimitiveFunction concat, pad, flip;                // NaiveMovement.cpp

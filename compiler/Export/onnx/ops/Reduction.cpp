@@ -81,14 +81,14 @@ template <typename OpTy> Tensor arg(NodeWriter &w, OpTy op) {
        attribute("select_last_index", int64_t(op.getSelectLastIndex()))});
 }
 
-Tensor cumsum(NodeWriter &w, graph::CumsumOp op) {
+template <typename OpTy> Tensor cumulative(NodeWriter &w, OpTy op) {
   Tensor x = w.operand(0);
   if (x.isBool())
-    return w.refuse("ONNX's CumSum takes numbers, not booleans");
+    return w.refuse("ONNX's " + w.onnx + " takes numbers, not booleans");
   Type element = x.element(), computed = arithmeticType(element);
   Type i64 = IntegerType::get(op.getContext(), 64);
   Tensor y = w.node(
-      "CumSum",
+      w.onnx,
       {w.cast(x, computed), w.scalar(i64, static_cast<double>(op.getAxis()))},
       w.typeOf(computed),
       {attribute("exclusive", int64_t(op.getExclusive())),
@@ -99,9 +99,15 @@ Tensor cumsum(NodeWriter &w, graph::CumsumOp op) {
 } // namespace
 
 OpWriters reductionWriters() {
-  return {entry<arg<graph::ArgmaxOp>>("ArgMax"),
-          entry<arg<graph::ArgminOp>>("ArgMin"), entry<cumsum>(),
-          entry<reduce>(), entry<variance>()};
+  return {
+      entry<arg<graph::ArgmaxOp>>("ArgMax"),
+      entry<arg<graph::ArgminOp>>("ArgMin"),
+#define CUMULATIVE_ONNX(NAME, STRING, OPSET)                                   \
+  entry<cumulative<graph::NAME##Op>>(STRING),
+#include "dialects/graph/ReductionOps.inc"
+      entry<reduce>(),
+      entry<variance>(),
+  };
 }
 
 } // namespace tinh::onnx

@@ -122,7 +122,7 @@ std::optional<int64_t> axisInput(NodeBuilder &b, Value x) {
   return given ? b.axis(*given, b.rank(x)) : std::nullopt;
 }
 
-Results cumsum(NodeBuilder &b) {
+template <typename OpTy> Results cumulative(NodeBuilder &b) {
   Value x = b.input(0);
   auto axis = axisInput(b, x);
   if (!axis)
@@ -131,7 +131,7 @@ Results cumsum(NodeBuilder &b) {
   for (StringRef flag : {"exclusive", "reverse"})
     if (b.intAttribute(flag, 0))
       attributes.push_back(b.unit(flag));
-  return {b.create<graph::CumsumOp>({x}, attributes)};
+  return {b.create<OpTy>({x}, attributes)};
 }
 
 /// x with `count` ones before its elements along an axis, and as many cut off
@@ -183,21 +183,25 @@ Results hardmax(NodeBuilder &b) {
 } // namespace
 
 OpFamily reductionOps() {
-  return {{"ArgMax", arg<graph::ArgmaxOp>},
-          {"ArgMin", arg<graph::ArgminOp>},
-          {"CumProd", cumprod},
-          {"CumSum", cumsum},
-          {"Hardmax", hardmax},
-          {"ReduceL1", l1},
-          {"ReduceL2", l2},
-          {"ReduceLogSum", logSum},
-          {"ReduceLogSumExp", logSumExp},
-          {"ReduceMax", plain<Kind::Max>},
-          {"ReduceMean", plain<Kind::Mean>},
-          {"ReduceMin", plain<Kind::Min>},
-          {"ReduceProd", plain<Kind::Prod>},
-          {"ReduceSum", plain<Kind::Sum>},
-          {"ReduceSumSquare", sumSquare}};
+  return {
+      {"ArgMax", arg<graph::ArgmaxOp>},
+      {"ArgMin", arg<graph::ArgminOp>},
+      {"CumProd", cumprod},
+#define CUMULATIVE_ONNX(NAME, STRING, OPSET)                                   \
+  {STRING, cumulative<graph::NAME##Op>},
+#include "dialects/graph/ReductionOps.inc"
+      {"Hardmax", hardmax},
+      {"ReduceL1", l1},
+      {"ReduceL2", l2},
+      {"ReduceLogSum", logSum},
+      {"ReduceLogSumExp", logSumExp},
+      {"ReduceMax", plain<Kind::Max>},
+      {"ReduceMean", plain<Kind::Mean>},
+      {"ReduceMin", plain<Kind::Min>},
+      {"ReduceProd", plain<Kind::Prod>},
+      {"ReduceSum", plain<Kind::Sum>},
+      {"ReduceSumSquare", sumSquare},
+  };
 }
 
 } // namespace tinh::onnx
