@@ -128,39 +128,48 @@ BinaryOp eager::arithmetic(ElementwiseOp op, tinh_dtype_t dtype,
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-static Tensor binary(ElementwiseOp op, const Operand &a, const Operand &b,
-                     const Call &call) {
+// Most are one primitive, whose function is made of what the op says of its
+// dtypes (Graph_BinaryFunction in ElementwiseOps.td).
+
+static Tensor binaryArithmetic(ElementwiseOp op, const Operand &a,
+                               const Operand &b, const Call &call) {
   BinaryOp how = arithmetic(op, commonDType(call, a, b), call);
   const Operand operands[] = {a, b};
   return elementwise(how.op, operands, how.dtype, how.dtype, call);
 }
 
-Tensor tinh::add(Operand a, Operand b) {
-  return binary(ElementwiseOp::Add, a, b, {"add", a.at});
+static Tensor binaryFloating(ElementwiseOp op, const Operand &a,
+                             const Operand &b, const Call &call) {
+  return elementwise(op, {a, b}, floatingDType(commonDType(call, a, b)), call);
 }
-Tensor tinh::sub(Operand a, Operand b) {
-  return binary(ElementwiseOp::Sub, a, b, {"sub", a.at});
+
+static Tensor bitwise(ElementwiseOp op, std::initializer_list<Operand> operands,
+                      tinh_dtype_t dtype, const Call &call) {
+  if (categoryOf(dtype) == 2)
+    fail(call, "is not defined for ", DType(dtype),
+         "; its operands must be boolean or integers");
+  return elementwise(op, operands, dtype, call);
 }
-Tensor tinh::mul(Operand a, Operand b) {
-  return binary(ElementwiseOp::Mul, a, b, {"mul", a.at});
+
+static Tensor binaryBitwise(ElementwiseOp op, const Operand &a,
+                            const Operand &b, const Call &call) {
+  return bitwise(op, {a, b}, commonDType(call, a, b), call);
 }
-Tensor tinh::div(Operand a, Operand b) {
-  Call call{"div", a.at};
-  return elementwise(ElementwiseOp::Div, {a, b},
-                     floatingDType(commonDType(call, a, b)), call);
+
+static Tensor binaryShift(ElementwiseOp op, const Operand &a,
+                          const Operand &bits, const Call &call) {
+  tinh_dtype_t dtype = commonDType(call, a, bits);
+  if (categoryOf(dtype) != 1)
+    fail(call, "is not defined for ", DType(dtype),
+         "; its operands must be integers");
+  return elementwise(op, {a, bits}, dtype, call);
 }
-Tensor tinh::remainder(Operand a, Operand b) {
-  return binary(ElementwiseOp::Mod, a, b, {"remainder", a.at});
-}
-Tensor tinh::fmod(Operand a, Operand b) {
-  return binary(ElementwiseOp::Fmod, a, b, {"fmod", a.at});
-}
-Tensor tinh::minimum(Operand a, Operand b) {
-  return binary(ElementwiseOp::Min, a, b, {"minimum", a.at});
-}
-Tensor tinh::maximum(Operand a, Operand b) {
-  return binary(ElementwiseOp::Max, a, b, {"maximum", a.at});
-}
+
+#define BINARY_FUNCTION(NAME, FUNCTION, DTYPE)                                 \
+  Tensor tinh::FUNCTION(Operand a, Operand b) {                                \
+    return binary##DTYPE(ElementwiseOp::NAME, a, b, {#FUNCTION, a.at});        \
+  }
+#include "dialects/graph/ElementwiseOps.inc"
 
 Tensor tinh::floor_divide(Operand a, Operand b) {
   Call call{"floor_divide", a.at};
@@ -263,45 +272,9 @@ Tensor tinh::ge(Operand a, Operand b) {
   return compare(ElementwiseOp::GreaterEqual, a, b, {"ge", a.at});
 }
 
-static Tensor bitwise(ElementwiseOp op, std::initializer_list<Operand> operands,
-                      tinh_dtype_t dtype, const Call &call) {
-  if (categoryOf(dtype) == 2)
-    fail(call, "is not defined for ", DType(dtype),
-         "; its operands must be boolean or integers");
-  return elementwise(op, operands, dtype, call);
-}
-
-Tensor tinh::bitwise_and(Operand a, Operand b) {
-  Call call{"bitwise_and", a.at};
-  return bitwise(ElementwiseOp::And, {a, b}, commonDType(call, a, b), call);
-}
-Tensor tinh::bitwise_or(Operand a, Operand b) {
-  Call call{"bitwise_or", a.at};
-  return bitwise(ElementwiseOp::Or, {a, b}, commonDType(call, a, b), call);
-}
-Tensor tinh::bitwise_xor(Operand a, Operand b) {
-  Call call{"bitwise_xor", a.at};
-  return bitwise(ElementwiseOp::Xor, {a, b}, commonDType(call, a, b), call);
-}
 Tensor tinh::bitwise_not(Operand x) {
   Call call{"bitwise_not", x.at};
   return bitwise(ElementwiseOp::Not, {x}, commonDType(call, x), call);
-}
-
-static Tensor shift(ElementwiseOp op, const Operand &a, const Operand &bits,
-                    const Call &call) {
-  tinh_dtype_t dtype = commonDType(call, a, bits);
-  if (categoryOf(dtype) != 1)
-    fail(call, "is not defined for ", DType(dtype),
-         "; its operands must be integers");
-  return elementwise(op, {a, bits}, dtype, call);
-}
-Tensor tinh::bitwise_left_shift(Operand a, Operand bits) {
-  return shift(ElementwiseOp::ShiftLeft, a, bits, {"bitwise_left_shift", a.at});
-}
-Tensor tinh::bitwise_right_shift(Operand a, Operand bits) {
-  return shift(ElementwiseOp::ShiftRight, a, bits,
-               {"bitwise_right_shift", a.at});
 }
 
 // Conversion to boolean is `!= 0`.

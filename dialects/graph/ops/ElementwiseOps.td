@@ -214,6 +214,14 @@ def Graph_BitcastOp : Graph_Op<"bitcast", [Pure, Graph_ElementwiseTrait,
 // Binary and ternary, with NumPy's broadcasting
 //===----------------------------------------------------------------------===//
 
+// The function of tensors that is the op, and how it goes by the dtypes of its
+// operands, in compiler/Eager/Tensor/Elementwise.cpp. An op without one has its
+// function written there.
+class Graph_BinaryFunction<string name, string dtype> {
+  string eagerFunction = name;
+  string eagerDType = dtype;
+}
+
 class Graph_BinaryOp<string mnemonic, string formula>
     : Graph_InferredOp<mnemonic, [Graph_ElementwiseTrait]> {
   let summary = "Element-wise " # formula;
@@ -229,13 +237,17 @@ class Graph_BinaryOp<string mnemonic, string formula>
 }
 
 def Graph_AddOp : Graph_BinaryOp<"add", "a + b">,
-    Graph_ElementwiseFacts<1, "Follows", "Add">, Graph_ScalarFunction<"s.add(a, b)">;
+    Graph_ElementwiseFacts<1, "Follows", "Add">,
+    Graph_BinaryFunction<"add", "Arithmetic">, Graph_ScalarFunction<"s.add(a, b)">;
 def Graph_SubOp : Graph_BinaryOp<"sub", "a - b">,
-    Graph_ElementwiseFacts<1, "Follows", "Sub">, Graph_ScalarFunction<"s.sub(a, b)">;
+    Graph_ElementwiseFacts<1, "Follows", "Sub">,
+    Graph_BinaryFunction<"sub", "Arithmetic">, Graph_ScalarFunction<"s.sub(a, b)">;
 def Graph_MulOp : Graph_BinaryOp<"mul", "a · b">,
-    Graph_ElementwiseFacts<1, "Follows", "Mul">, Graph_ScalarFunction<"s.mul(a, b)">;
+    Graph_ElementwiseFacts<1, "Follows", "Mul">,
+    Graph_BinaryFunction<"mul", "Arithmetic">, Graph_ScalarFunction<"s.mul(a, b)">;
 def Graph_DivOp : Graph_BinaryOp<"div", "a / b (integers truncate toward zero)">,
-    Graph_ElementwiseFacts<5, "Follows", "Div">, Graph_ScalarFunction<"s.div(a, b)">;
+    Graph_ElementwiseFacts<5, "Follows", "Div">,
+    Graph_BinaryFunction<"div", "Floating">, Graph_ScalarFunction<"s.div(a, b)">;
 def Graph_PowOp : Graph_BinaryOp<"pow", "a^b">,
     Graph_ElementwiseFacts<20, "Full">, Graph_ScalarFunction<"pow(s, a, b)">;
 
@@ -251,24 +263,38 @@ class Graph_ExtremeOp<string mnemonic, string formula>
                        UnitAttr:$bound);
 }
 def Graph_MaxOp : Graph_ExtremeOp<"max", "the larger of a and b (NaN if either is)">,
-    Graph_ElementwiseFacts<1, "Follows">, Graph_ScalarFunction<"max(s, a, b)">;
+    Graph_ElementwiseFacts<1, "Follows">,
+    Graph_BinaryFunction<"maximum", "Arithmetic">, Graph_ScalarFunction<"max(s, a, b)">;
 def Graph_MinOp : Graph_ExtremeOp<"min", "the smaller of a and b (NaN if either is)">,
-    Graph_ElementwiseFacts<1, "Follows">, Graph_ScalarFunction<"min(s, a, b)">;
+    Graph_ElementwiseFacts<1, "Follows">,
+    Graph_BinaryFunction<"minimum", "Arithmetic">, Graph_ScalarFunction<"min(s, a, b)">;
 
 def Graph_ModOp : Graph_BinaryOp<"mod", "a - b·floor(a/b): the remainder with b's sign">,
-    Graph_ElementwiseFacts<20, "Full">, Graph_ScalarFunction<"mod(s, a, b)">;
+    Graph_ElementwiseFacts<20, "Full">,
+    Graph_BinaryFunction<"remainder", "Arithmetic">, Graph_ScalarFunction<"mod(s, a, b)">;
 def Graph_FmodOp : Graph_BinaryOp<"fmod", "the remainder of a / b with a's sign, as C's fmod">,
-    Graph_ElementwiseFacts<20, "Full">, Graph_ScalarFunction<"s.rem(a, b)">;
+    Graph_ElementwiseFacts<20, "Full">,
+    Graph_BinaryFunction<"fmod", "Arithmetic">, Graph_ScalarFunction<"s.rem(a, b)">;
 def Graph_AndOp : Graph_BinaryOp<"and", "a AND b, logical for i1, bitwise for integers">,
-    Graph_ElementwiseFacts<1, "Full", "And">, Graph_ScalarFunction<"arith::AndIOp::create(s.b, a, b)">;
+    Graph_ElementwiseFacts<1, "Full", "And">,
+    Graph_BinaryFunction<"bitwise_and", "Bitwise">,
+    Graph_ScalarFunction<"arith::AndIOp::create(s.b, a, b)">;
 def Graph_OrOp : Graph_BinaryOp<"or", "a OR b, logical for i1, bitwise for integers">,
-    Graph_ElementwiseFacts<1, "Full", "Or">, Graph_ScalarFunction<"arith::OrIOp::create(s.b, a, b)">;
+    Graph_ElementwiseFacts<1, "Full", "Or">,
+    Graph_BinaryFunction<"bitwise_or", "Bitwise">,
+    Graph_ScalarFunction<"arith::OrIOp::create(s.b, a, b)">;
 def Graph_XorOp : Graph_BinaryOp<"xor", "a XOR b, logical for i1, bitwise for integers">,
-    Graph_ElementwiseFacts<1, "Full", "Xor">, Graph_ScalarFunction<"arith::XOrIOp::create(s.b, a, b)">;
+    Graph_ElementwiseFacts<1, "Full", "Xor">,
+    Graph_BinaryFunction<"bitwise_xor", "Bitwise">,
+    Graph_ScalarFunction<"arith::XOrIOp::create(s.b, a, b)">;
 def Graph_ShiftLeftOp : Graph_BinaryOp<"shift_left", "a shifted left by b bits">,
-    Graph_ElementwiseFacts<1, "Full">, Graph_ScalarFunction<"shiftLeft(s, a, b)">;
+    Graph_ElementwiseFacts<1, "Full">,
+    Graph_BinaryFunction<"bitwise_left_shift", "Shift">,
+    Graph_ScalarFunction<"shiftLeft(s, a, b)">;
 def Graph_ShiftRightOp : Graph_BinaryOp<"shift_right", "a shifted right by b bits (arithmetic if signed)">,
-    Graph_ElementwiseFacts<1, "Full">, Graph_ScalarFunction<"shiftRight(s, a, b)">;
+    Graph_ElementwiseFacts<1, "Full">,
+    Graph_BinaryFunction<"bitwise_right_shift", "Shift">,
+    Graph_ScalarFunction<"shiftRight(s, a, b)">;
 
 def Graph_ComparePredicate : I32EnumAttr<"ComparePredicate", "comparison", [
     I32EnumAttrCase<"Equal", 0, "equal">,

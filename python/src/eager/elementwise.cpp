@@ -11,21 +11,16 @@
 namespace tinh::python {
 
 void bind_elementwise(Operations &ops) {
-  ops.binary<&add>("add").binary<&sub>("sub").binary<&mul>("mul");
-  ops.binary<&div>("div").binary<&floor_divide>("floor_divide");
-  ops.binary<&remainder>("remainder").binary<&fmod>("fmod");
-  ops.binary<&pow>("pow").binary<&minimum>("minimum");
-  ops.binary<&maximum>("maximum");
+  ops.binary<&floor_divide>("floor_divide").binary<&pow>("pow");
   ops.binary<&eq>("eq").binary<&ne>("ne").binary<&lt>("lt").binary<&le>("le");
   ops.binary<&gt>("gt").binary<&ge>("ge");
   ops.binary<&logical_and>("logical_and").binary<&logical_or>("logical_or");
   ops.binary<&logical_xor>("logical_xor").unary<&logical_not>("logical_not");
-  ops.binary<&bitwise_and>("bitwise_and").binary<&bitwise_or>("bitwise_or");
-  ops.binary<&bitwise_xor>("bitwise_xor").unary<&bitwise_not>("bitwise_not");
-  ops.binary<&bitwise_left_shift>("bitwise_left_shift");
-  ops.binary<&bitwise_right_shift>("bitwise_right_shift");
-  // Those that are an op of the graph dialect; tinh.aten has them, too.
+  ops.unary<&bitwise_not>("bitwise_not");
+  // Those that are an op of the graph dialect; tinh.aten has the names of those
+  // of one operand, too.
   nb::list names;
+#define BINARY_FUNCTION(NAME, FUNCTION, DTYPE) ops.binary<&FUNCTION>(#FUNCTION);
 #define UNARY_FUNCTION(NAME, MNEMONIC, DTYPE)                                  \
   ops.unary<&MNEMONIC>(#MNEMONIC);                                             \
   names.append(#MNEMONIC);
