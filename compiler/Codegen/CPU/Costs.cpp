@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Costs.h"
 
+#include "compiler/Codegen/CPU/Math/MathFunctions.h"
 #include "compiler/Codegen/Kernel/Analysis.h"
 #include "compiler/Codegen/Kernel/Work.h"
 #include "dialects/graph/Graph.h"
@@ -36,27 +37,6 @@ double trafficCycles(func::FuncOp kernel, const Target &target) {
   return cycles;
 }
 
-/// Of the functions in CPU/Math, which are as fast as their flags say; a
-/// division is some.
-static double functionInstructions(Operation &op) {
-  auto math = cast<arith::ArithFastMathInterface>(op);
-  bool isFast = bitEnumContainsAny(math.getFastMathFlagsAttr().getValue(),
-                                   arith::FastMathFlags::afn);
-  auto choose = [=](double accurate, double fast) {
-    return isFast ? fast : accurate;
-  };
-  return llvm::TypeSwitch<Operation *, double>(&op)
-      .Case<math::ExpOp, math::Exp2Op, math::ExpM1Op>(
-          [&](auto) { return choose(19, 14); })
-      .Case<math::LogOp, math::Log2Op, math::Log10Op, math::Log1pOp>(
-          [&](auto) { return choose(28, 21); })
-      .Case([&](math::TanhOp) { return choose(30, 22); })
-      .Case([&](math::ErfOp) { return choose(33, 24); })
-      .Case<math::SinOp, math::CosOp>([](auto) { return 34; })
-      .Case([&](math::PowFOp) { return choose(110, 90); })
-      .Default([](Operation *) { return 40; });
-}
-
 /// Of the dialect math, what is no call of a function.
 static bool isInstruction(Operation &op) {
   return !isa_and_present<math::MathDialect>(op.getDialect()) ||
@@ -73,7 +53,7 @@ static double instructions(Operation &op) {
   if (op.getNumResults() == 1 && op.getResult(0).getType().isIndex())
     return 0;
   if (!isInstruction(op))
-    return functionInstructions(op);
+    return functionInstructions(&op);
   return llvm::TypeSwitch<Operation *, double>(&op)
       .Case<arith::DivFOp, math::SqrtOp, math::RsqrtOp>([](auto) { return 8; })
       // With what keeps NaN.

@@ -42,8 +42,18 @@ Quality qualityOf(arith::ArithFastMathInterface op) {
              : Quality::Accurate;
 }
 
-template <typename Op, Function1 function> struct Unary : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
+/// Of a function, a division counted as some.
+template <int accurate, int fast> struct Instructions {
+  static constexpr double of(Quality quality) {
+    return quality == Quality::Fast ? fast : accurate;
+  }
+};
+
+template <typename MathOp, Function1 function, int accurate, int fast>
+struct Unary : OpRewritePattern<MathOp> {
+  using OpRewritePattern<MathOp>::OpRewritePattern;
+  using Op = MathOp;
+  using Cost = Instructions<accurate, fast>;
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
@@ -58,6 +68,8 @@ template <typename Op, Function1 function> struct Unary : OpRewritePattern<Op> {
 
 struct Power : OpRewritePattern<math::PowFOp> {
   using OpRewritePattern::OpRewritePattern;
+  using Op = math::PowFOp;
+  using Cost = Instructions<110, 90>;
 
   LogicalResult matchAndRewrite(math::PowFOp op,
                                 PatternRewriter &rewriter) const override {
@@ -108,17 +120,42 @@ struct Sigmoid : OpRewritePattern<math::ExpOp> {
   }
 };
 
+template <typename... Patterns> struct FunctionList {
+  static void populate(RewritePatternSet &patterns) {
+    patterns.add<Patterns...>(patterns.getContext(), kBenefit);
+  }
+  static double instructions(Operation *op, Quality quality) {
+    double count = 40; // Of one that is MLIR's.
+    ((isa<typename Patterns::Op>(op) ? count = Patterns::Cost::of(quality) : 0),
+     ...);
+    return count;
+  }
+};
+
+/// Each with its instructions: accurate, fast.
+using AllFunctions =
+    FunctionList<Unary<math::ExpOp, lanes::expOf, 19, 14>,
+                 Unary<math::Exp2Op, lanes::exp2Of, 19, 14>,
+                 Unary<math::ExpM1Op, lanes::expM1Of, 19, 14>,
+                 Unary<math::LogOp, lanes::logOf, 28, 21>,
+                 Unary<math::Log2Op, lanes::log2Of, 28, 21>,
+                 Unary<math::Log10Op, lanes::log10Of, 28, 21>,
+                 Unary<math::Log1pOp, lanes::log1pOf, 28, 21>,
+                 Unary<math::TanhOp, lanes::tanhOf, 30, 22>,
+                 Unary<math::ErfOp, lanes::erfOf, 33, 24>,
+                 Unary<math::SinOp, lanes::sinOf, 34, 34>,
+                 Unary<math::CosOp, lanes::cosOf, 34, 34>, Power>;
+
 } // namespace
 
 void populateMathFunctions(RewritePatternSet &patterns) {
-  patterns.add<
-      Unary<math::ExpOp, lanes::expOf>, Unary<math::Exp2Op, lanes::exp2Of>,
-      Unary<math::ExpM1Op, lanes::expM1Of>, Unary<math::LogOp, lanes::logOf>,
-      Unary<math::Log2Op, lanes::log2Of>, Unary<math::Log10Op, lanes::log10Of>,
-      Unary<math::Log1pOp, lanes::log1pOf>, Unary<math::TanhOp, lanes::tanhOf>,
-      Unary<math::ErfOp, lanes::erfOf>, Unary<math::SinOp, lanes::sinOf>,
-      Unary<math::CosOp, lanes::cosOf>, Power>(patterns.getContext(), kBenefit);
+  AllFunctions::populate(patterns);
   patterns.add<Sigmoid>(patterns.getContext(), kBenefit + 1);
+}
+
+double functionInstructions(Operation *op) {
+  return AllFunctions::instructions(
+      op, qualityOf(cast<arith::ArithFastMathInterface>(op)));
 }
 
 } // namespace tinh::cpu

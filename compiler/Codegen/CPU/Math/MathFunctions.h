@@ -36,6 +36,10 @@ namespace tinh::cpu {
 /// subnormal inputs as 0, and results below 2^-125 may be 0.
 void populateMathFunctions(mlir::RewritePatternSet &patterns);
 
+/// About how many vector instructions a function of the dialect math becomes,
+/// by its flags.
+double functionInstructions(mlir::Operation *op);
+
 } // namespace tinh::cpu
 
 #endif // TINH_CODEGEN_CPU_MATH_MATHFUNCTIONS_H
