@@ -13,6 +13,7 @@
 #include "compiler/Graph/EvaluateConstants.h"
 #include "compiler/Graph/GraphBuilder.h"
 #include "dialects/graph/Dimensions.h"
+#include "dialects/graph/OpFacts.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -142,7 +143,7 @@ bool GraphBuilder::findNeverNegative(Value value, unsigned depth) {
   };
   if (isa<graph::MaxOp>(op))
     return llvm::any_of(op->getOperands(), isOf);
-  if (isa<graph::GatherOp, graph::GatherElementsOp, graph::GatherNdOp>(op))
+  if (graph::hasRole(op, graph::FusionRole::Lookup))
     return isOf(op->getOperand(0));
   return (isa<graph::ReshapeOp, graph::BroadcastOp, graph::ConcatOp,
               graph::SliceOp, graph::TransposeOp, graph::CastOp, graph::FloorOp,
@@ -164,6 +165,8 @@ bool GraphBuilder::isMonotone(Operation *op) {
   };
   if (op->hasTrait<graph::CumulativeOpTrait>())
     return areNeverNegative();
+  if (graph::hasRole(op, graph::FusionRole::Lookup))
+    return constantOperand(1).has_value();
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<graph::ReshapeOp, graph::BroadcastOp, graph::ConcatOp,
             graph::SliceOp, graph::TransposeOp, graph::FloorOp, graph::CeilOp,
@@ -175,8 +178,7 @@ bool GraphBuilder::isMonotone(Operation *op) {
       .Case([&](graph::DivOp) {
         return isPositive(constantOperand(1)) && areNeverNegative();
       })
-      .Case<graph::GatherOp, graph::GatherElementsOp, graph::GatherNdOp,
-            graph::SubOp>([&](auto) { return constantOperand(1).has_value(); })
+      .Case([&](graph::SubOp) { return constantOperand(1).has_value(); })
       .Default([](Operation *) { return false; });
 }
 

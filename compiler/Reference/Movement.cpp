@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Reference/Families.h"
 
+#include "dialects/graph/OpFacts.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -297,7 +299,7 @@ std::optional<Tensor> evaluateMovement(Operation *op, Operands in) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (isa<ScatterOp, ScatterElementsOp, ScatterNdOp>(op) && in[0]->size() == 0)
     return in[2]->size() == 0 ? Result(*in[0]) : Result();
-  if (isa<GatherOp, GatherElementsOp, GatherNdOp>(op) && in[0]->size() == 0)
+  if (hasRole(op, FusionRole::Lookup) && in[0]->size() == 0)
     return Tensor(type);
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](ReshapeOp view) { return reshape(view, *in[0]); })

@@ -85,9 +85,6 @@ uint64_t arithmeticOf(Operation *op) {
         return scan.getLength() * arithmeticInside(scan);
       })
       .Case<IfOp, WhileOp>([&](Operation *) { return arithmeticInside(op); })
-      .Case<ConstantOp, ReshapeOp, BroadcastOp, TransposeOp, ConcatOp, SliceOp,
-            PadOp, GatherOp, GatherElementsOp, GatherNdOp, IotaOp>(
-          [](Operation *) { return uint64_t(0); })
       .Default([&](Operation *) {
         // Others go through their operands or results once.
         uint64_t elements = elementsOf(result);

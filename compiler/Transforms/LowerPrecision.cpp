@@ -196,7 +196,7 @@ bool PrecisionLowering::canRound(Value parameter) {
 /// it, as they are in that of a variable. A table in a file is an embedding,
 /// whose numbers are not large.
 bool PrecisionLowering::readsConstant(Operation *op) {
-  if (!isa<GatherOp, GatherElementsOp, GatherNdOp>(op))
+  if (!hasRole(op, FusionRole::Lookup))
     return false;
   Value data = op->getOperand(0);
   auto constant = data.getDefiningOp<ConstantOp>();
@@ -378,8 +378,8 @@ int64_t PrecisionLowering::roundWeights() {
     else if (classOf(op) != PrecisionClass::Lowered)
       continue;
     else if (isa<MatmulOp, ConvOp, ConvTransposeOp>(op))
-      roundFactor(op);
-    ++count; // With or without weights: the model is one of products.
+      roundFactor(op); // Others give their result in an operand's type.
+    ++count;           // With or without weights: the model is one of products.
   }
   return count;
 }

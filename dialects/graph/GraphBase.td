@@ -77,6 +77,7 @@ class Graph_Op<string mnemonic, list<Trait> traits = []>
   string costPerElement = ?;
   string precisionClass = ?;
   string onnxName = "";
+  bit readsOnce = 0;
 }
 
 class Graph_Facts<string role, int cost, string precision, string onnx = ""> {

@@ -18,7 +18,7 @@ def OpFactsTable : GenericTable {
   let FilterClass = "Graph_Op";
   let CppTypeName = "OpFacts";
   let Fields = ["opName", "fusionRole", "costPerElement", "precisionClass",
-                "onnxName"];
+                "onnxName", "readsOnce"];
   string TypeOf_fusionRole = "code";
   string TypeOf_costPerElement = "code";
   string TypeOf_precisionClass = "code";

@@ -44,4 +44,9 @@ const OpFacts &factsOf(Operation *op) {
                                  op->getName().getStringRef());
 }
 
+bool hasRole(Operation *op, FusionRole role) {
+  const OpFacts *facts = findFacts(op->getName());
+  return facts && facts->fusionRole == role;
+}
+
 } // namespace tinh::graph

@@ -24,6 +24,11 @@ enum class FusionRole {
   Elementwise,
   /// Gives elements of its operands, at other places.
   Movement,
+  /// The same, each at most once and in strides of where it was.
+  StridedMovement,
+  /// The same of its first operand, at places that others hold, any number of
+  /// times.
+  Lookup,
   /// Is computed by loops of its own, which other ops join.
   Anchor,
   /// The same; what reads its result has another kernel.
@@ -52,13 +57,17 @@ struct OpFacts {
   llvm::StringLiteral name;
   FusionRole fusionRole;
   /// Roughly the vector instructions for an element of the result, where it is
-  /// computed together with other ops.
+  /// computed together with other ops; 0 for what computes nothing.
   int costPerElement;
   PrecisionClass precisionClass;
   /// Of the node in ONNX that computes the same of the same operands, without
   /// attributes; of types that ONNX has not, the exporter writes others. ""
   /// if there is none.
   llvm::StringLiteral onnxName;
+  /// Whether an anchor never reads an element of its first operand for two of
+  /// its results, other than along the outputs of a contraction; of windows,
+  /// that is a matter of their attributes, and false here.
+  bool readsOnce;
 };
 
 /// Of all ops of the dialect, by name.
@@ -69,6 +78,9 @@ const OpFacts *findFacts(mlir::OperationName op);
 
 /// Ends the program if `op` is one of another dialect.
 const OpFacts &factsOf(mlir::Operation *op);
+
+/// Whether `op` is one of the dialect with this role.
+bool hasRole(mlir::Operation *op, FusionRole role);
 
 } // namespace tinh::graph
 

@@ -199,3 +199,16 @@ func.func @weights(%ids: tensor<3xi64>, %v: tensor<4x4xf32> {graph.variable = "v
   %4 = graph.matmul %3, %v : tensor<3x4xf32>, tensor<4x4xf32> -> tensor<3x4xf32>
   return %4 : tensor<3x4xf32>
 }
+
+// -----
+
+// A query that is a weight: attention gives its result in the query's type.
+// WEIGHTS-LABEL: func.func @learned_query
+// WEIGHTS: %[[Q:.*]] = graph.constant dense<5.000000e-01> : tensor<1x2x4x8xf32>
+// WEIGHTS: graph.attention %[[Q]], %arg0, %arg0
+func.func @learned_query(%x: tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32> {
+  %q = graph.constant dense<0.5> : tensor<1x2x4x8xf32>
+  %0 = graph.attention %q, %x, %x scale 1.250000e-01
+      : tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>
+  return %0 : tensor<1x2x4x8xf32>
+}

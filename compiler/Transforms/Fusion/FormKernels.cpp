@@ -213,8 +213,7 @@ bool KernelFormer::mayFollow(Operation *op, const Group &group) const {
 
 /// Takes in ops after the anchor as long as one result comes out in the end.
 void KernelFormer::addEpilogue(Group &group) {
-  const OpFacts *facts = findFacts(group.anchor->getName());
-  if (facts && facts->fusionRole == FusionRole::LoneAnchor)
+  if (hasRole(group.anchor, FusionRole::LoneAnchor))
     return;
   size_t accepted = group.ops.size();
   for (size_t i = 0; i < group.ops.size(); ++i) {
@@ -283,7 +282,7 @@ const char *KernelFormer::refuseInAnchor(Operation *op, OpOperand &use,
     return moves && isa<TransposeOp>(user) ? "nothing follows a transposition"
                                            : nullptr;
   if (isa<AttentionOp>(anchor))
-    return isa<TransposeOp, SliceOp>(op)
+    return hasRole(op, FusionRole::StridedMovement)
                ? nullptr
                : "attention reads its operands several times";
   if (user == anchor && use.getOperandNumber() != 0)
@@ -304,8 +303,8 @@ const char *KernelFormer::refuseInTree(Operation *op, OpOperand &use) const {
     return "the inputs of a concatenation are copied once";
   if (isa<ConcatOp>(user) && isWrittenInParts(user))
     return "the kernels of a concatenation's inputs write their parts of it";
-  if (isa<GatherOp, GatherElementsOp, GatherNdOp>(user) &&
-      use.getOperandNumber() == 0 && !isa<TransposeOp, SliceOp>(op))
+  if (hasRole(user, FusionRole::Lookup) && use.getOperandNumber() == 0 &&
+      !hasRole(op, FusionRole::StridedMovement))
     return "gathered elements may be read any number of times";
   bool repeats = tensorType(user->getResult(0)).getNumElements() >
                  tensorType(op->getResult(0)).getNumElements();

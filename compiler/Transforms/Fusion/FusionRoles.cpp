@@ -19,7 +19,9 @@ bool isElementwise(Operation *op) { return op->hasTrait<ElementwiseOpTrait>(); }
 
 bool isMovement(Operation *op) {
   const OpFacts *facts = findFacts(op->getName());
-  return facts && facts->fusionRole == FusionRole::Movement;
+  return facts && (facts->fusionRole == FusionRole::Movement ||
+                   facts->fusionRole == FusionRole::StridedMovement ||
+                   facts->fusionRole == FusionRole::Lookup);
 }
 
 bool isAnchor(Operation *op) { return !isElementwise(op) && !isMovement(op); }
@@ -45,8 +47,8 @@ bool readsOnce(Operation *anchor) {
   if (auto conv = dyn_cast<ConvOp>(anchor))
     return llvm::all_of(tensorType(conv.getWeights()).getShape().drop_front(2),
                         [](int64_t extent) { return extent == 1; });
-  return isa<MatmulOp, ReduceOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp,
-             AttentionOp>(anchor);
+  const OpFacts *facts = findFacts(anchor->getName());
+  return facts && facts->readsOnce;
 }
 
 bool isReadAtSeveralIndices(Operation *op) {

@@ -13,6 +13,7 @@ include "dialects/graph/GraphBase.td"
 include "dialects/graph/GraphInterfaces.td"
 
 def Graph_MatmulOp : Graph_InferredOp<"matmul">, Graph_Facts<"Anchor", 1, "Lowered"> {
+  let readsOnce = 1;
   let summary = "Matrix multiplication";
   let description = [{
     y[…,m,n] = Σ_k a[…,m,k] · b[…,k,n], as NumPy's matmul: leading dimensions

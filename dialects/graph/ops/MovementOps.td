@@ -13,7 +13,7 @@ include "dialects/graph/GraphBase.td"
 include "dialects/graph/GraphInterfaces.td"
 
 def Graph_ReshapeOp : Graph_Op<"reshape", [Pure, SameOperandsAndResultElementType]>,
-    Graph_Facts<"None", 1, "Follows"> {
+    Graph_Facts<"None", 0, "Follows"> {
   let summary = "The same elements, in row-major order, in another shape";
   let description = [{
     Example: `%y = graph.reshape %x : tensor<1x2048x1x1xf32> to tensor<1x2048xf32>`
@@ -27,7 +27,7 @@ def Graph_ReshapeOp : Graph_Op<"reshape", [Pure, SameOperandsAndResultElementTyp
 }
 
 def Graph_BroadcastOp : Graph_Op<"broadcast", [Pure, SameOperandsAndResultElementType]>,
-    Graph_Facts<"Movement", 1, "Follows"> {
+    Graph_Facts<"Movement", 0, "Follows"> {
   let summary = "Repetition to a larger shape by NumPy's broadcasting rules";
   let description = [{
     Example: `%y = graph.broadcast %x : tensor<3x1xf32> to tensor<2x3x4xf32>`
@@ -39,7 +39,7 @@ def Graph_BroadcastOp : Graph_Op<"broadcast", [Pure, SameOperandsAndResultElemen
   let hasFolder = 1;
 }
 
-def Graph_TransposeOp : Graph_InferredOp<"transpose">, Graph_Facts<"Movement", 1, "Follows"> {
+def Graph_TransposeOp : Graph_InferredOp<"transpose">, Graph_Facts<"StridedMovement", 0, "Follows"> {
   let summary = "Permutation of dimensions";
   let description = [{
     Dimension i of y is dimension permutation[i] of x.
@@ -53,7 +53,7 @@ def Graph_TransposeOp : Graph_InferredOp<"transpose">, Graph_Facts<"Movement", 1
   let hasCanonicalizer = 1;
 }
 
-def Graph_ConcatOp : Graph_InferredOp<"concat">, Graph_Facts<"Movement", 1, "Follows"> {
+def Graph_ConcatOp : Graph_InferredOp<"concat">, Graph_Facts<"Movement", 0, "Follows"> {
   let summary = "Concatenation along an axis";
   let description = [{
     Outside of kernels in phase `kernels` it is a view: the dispatches whose
@@ -68,7 +68,7 @@ def Graph_ConcatOp : Graph_InferredOp<"concat">, Graph_Facts<"Movement", 1, "Fol
   let hasFolder = 1;
 }
 
-def Graph_SliceOp : Graph_InferredOp<"slice">, Graph_Facts<"Movement", 1, "Follows"> {
+def Graph_SliceOp : Graph_InferredOp<"slice">, Graph_Facts<"StridedMovement", 0, "Follows"> {
   let summary = "A strided box of elements";
   let description = [{
     y[i] = x[starts[d] + i·steps[d]], sizes[d] elements in dimension d, all of
@@ -94,7 +94,7 @@ def Graph_PadMode : I32EnumAttr<"PadMode", "what padding holds", [
   let cppNamespace = "::tinh::graph";
 }
 
-def Graph_PadOp : Graph_InferredOp<"pad">, Graph_Facts<"Movement", 1, "Follows"> {
+def Graph_PadOp : Graph_InferredOp<"pad">, Graph_Facts<"Movement", 0, "Follows"> {
   let summary = "Padding";
   let description = [{
     Adds low[d] elements before and high[d] after dimension d: `value` (rank 0;
@@ -112,7 +112,7 @@ def Graph_PadOp : Graph_InferredOp<"pad">, Graph_Facts<"Movement", 1, "Follows">
       `:` type($x) `,` type($value) `->` type($y)}];
 }
 
-def Graph_GatherOp : Graph_InferredOp<"gather">, Graph_Facts<"Movement", 1, "Rounded"> {
+def Graph_GatherOp : Graph_InferredOp<"gather">, Graph_Facts<"Lookup", 0, "Rounded"> {
   let summary = "Slices picked by index along an axis (NumPy's take)";
   let description = [{
     y[a…, i…, b…] = x[a…, indices[i…], b…], a… the dimensions before `axis`, b…
@@ -128,7 +128,7 @@ def Graph_GatherOp : Graph_InferredOp<"gather">, Graph_Facts<"Movement", 1, "Rou
 }
 
 def Graph_GatherElementsOp : Graph_InferredOp<"gather_elements">,
-    Graph_Facts<"Movement", 1, "Rounded"> {
+    Graph_Facts<"Lookup", 0, "Rounded"> {
   let summary = "Elements picked by index along an axis";
   let description = [{
     y[i] = x[i with its `axis` entry replaced by indices[i]]; indices as in gather.
@@ -141,7 +141,7 @@ def Graph_GatherElementsOp : Graph_InferredOp<"gather_elements">,
       `:` type($x) `,` type($indices) `->` type($y)}];
 }
 
-def Graph_GatherNdOp : Graph_InferredOp<"gather_nd">, Graph_Facts<"Movement", 1, "Rounded"> {
+def Graph_GatherNdOp : Graph_InferredOp<"gather_nd">, Graph_Facts<"Lookup", 0, "Rounded"> {
   let summary = "Slices picked by index tuples";
   let description = [{
     The last dimension of `indices` holds tuples that index the dimensions of
@@ -209,7 +209,7 @@ def Graph_ScatterNdOp : Graph_ScatterLikeOp<"scatter_nd",
   }];
 }
 
-def Graph_IotaOp : Graph_Op<"iota", [Pure]>, Graph_Facts<"Movement", 1, "Full"> {
+def Graph_IotaOp : Graph_Op<"iota", [Pure]>, Graph_Facts<"Movement", 0, "Full"> {
   let summary = "start + index · step along the one dimension";
   let description = [{
     Example: `%y = graph.iota start 0 step 1 : tensor<128xi64>`

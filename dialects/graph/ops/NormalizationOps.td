@@ -15,6 +15,7 @@ include "dialects/graph/ops/AlongAxis.td"
 
 class Graph_SoftmaxLikeOp<string mnemonic, string formula>
     : Graph_AlongAxisOp<mnemonic> {
+  let readsOnce = 1;
   let summary = formula # " along an axis";
   let description = "y = " # formula # [{ with the sum along `axis` (0 ≤ axis < rank),
     computed after subtracting the maximum.
@@ -34,6 +35,7 @@ def Graph_LogSoftmaxOp : Graph_SoftmaxLikeOp<"log_softmax", "x - log Σ e^x">,
     Graph_Facts<"Anchor", 1, "Full">;
 
 def Graph_LayerNormOp : Graph_InferredOp<"layer_norm">, Graph_Facts<"Anchor", 1, "Rounded"> {
+  let readsOnce = 1;
   let summary = "Layer normalisation";
   let description = [{
     y = (x - mean) / sqrt(variance + epsilon) · scale + bias, mean and (biased)
@@ -103,6 +105,7 @@ def Graph_LrnOp : Graph_InferredOp<"lrn">, Graph_Facts<"LoneAnchor", 1, "Rounded
 }
 
 def Graph_AttentionOp : Graph_InferredOp<"attention">, Graph_Facts<"Anchor", 1, "Lowered"> {
+  let readsOnce = 1;
   let summary = "Scaled dot-product attention";
   let description = [{
     y = softmax(scale · query·keyᵀ + mask) · value over [batch, heads, length,

@@ -22,6 +22,7 @@ def Graph_ReduceKind : I32EnumAttr<"ReduceKind", "reduction", [
 }
 
 def Graph_ReduceOp : Graph_InferredOp<"reduce">, Graph_Facts<"Anchor", 1, "Full"> {
+  let readsOnce = 1;
   let summary = "Reduction over axes";
   let description = [{
     Combines the elements along `axes` (ascending, distinct, non-negative; none

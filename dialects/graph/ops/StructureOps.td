@@ -15,7 +15,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def Graph_ConstantOp : Graph_Op<"constant", [Pure, ConstantLike,
-    AllTypesMatch<["value", "y"]>]>, Graph_Facts<"None", 1, "Full"> {
+    AllTypesMatch<["value", "y"]>]>, Graph_Facts<"None", 0, "Full"> {
   let summary = "A constant tensor";
   let description = [{
     Small constants hold their elements, large ones refer to a file.
