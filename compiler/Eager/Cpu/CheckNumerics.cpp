@@ -119,9 +119,8 @@ static bool computes(const Primitive &primitive) {
   if (primitive.is<Cast>())
     return primitive.inputs[0].tensor &&
            primitive.input(0).dtype != primitive.output().dtype;
-  return primitive.is<Reduce, Cumulative, Matmul, Conv, ConvWeightGradient,
-                      primitives::Pool, MaxPoolGradient, Softmax, LayerNorm,
-                      ScatterElements, ScatterNd>();
+  return !primitive.is<ArgReduce, Concat, Pad, Flip, Gather, GatherElements,
+                       GatherNd, Sort, Iota, primitives::Random>();
 }
 
 void checkNumerics(const Primitive &primitive) {

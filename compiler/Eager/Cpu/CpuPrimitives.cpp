@@ -7,37 +7,13 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Eager/Cpu/CpuPrimitives.h"
 
-#include <iterator>
-
 namespace tinh::eager {
 
 namespace kernels {
 
-/// By kind, in the order of primitives::Attributes.
-static PrimitiveFunction *const kFunctions[] = {elementwise,
-                                                cast,
-                                                reduce,
-                                                argReduce,
-                                                cumulative,
-                                                matmul,
-                                                conv,
-                                                convWeightGradient,
-                                                pool,
-                                                maxPoolGradient,
-                                                softmax,
-                                                layerNorm,
-                                                concat,
-                                                pad,
-                                                flip,
-                                                gather,
-                                                gatherElements,
-                                                gatherNd,
-                                                scatterElements,
-                                                scatterNd,
-                                                sort,
-                                                iota,
-                                                random};
-static_assert(std::size(kFunctions) == primitives::kNumKinds);
+#define TINH_FUNCTION(NAME, FUNCTION) FUNCTION,
+static PrimitiveFunction *const kFunctions[] = {TINH_PRIMITIVES(TINH_FUNCTION)};
+#undef TINH_FUNCTION
 
 } // namespace kernels
 

@@ -26,18 +26,10 @@ void queueOnCpu(const Primitive &primitive);
 
 namespace kernels {
 
-PrimitiveFunction elementwise, cast, flip;          // Elementwise.cpp
-PrimitiveFunction reduce;                           // Reductions.cpp
-PrimitiveFunction argReduce, softmax, layerNorm;    // Axes.cpp
-PrimitiveFunction cumulative;                       // Axes.cpp
-PrimitiveFunction matmul, conv, convWeightGradient; // Contractions.cpp
-PrimitiveFunction pool, maxPoolGradient;            // Pooling.cpp
-PrimitiveFunction concat, pad;                      // Movement.cpp
-PrimitiveFunction gather, gatherElements, gatherNd; // Gather.cpp
-PrimitiveFunction scatterElements, scatterNd;       // Scatter.cpp
-PrimitiveFunction sort;                             // Sort.cpp
-PrimitiveFunction iota;                             // Sources.cpp
-PrimitiveFunction random;                           // Random.cpp
+// Of each kind, in the file of its family.
+#define TINH_FUNCTION(NAME, FUNCTION) PrimitiveFunction FUNCTION;
+TINH_PRIMITIVES(TINH_FUNCTION)
+#undef TINH_FUNCTION
 
 // As the functions of Backend.
 void fromHost(const void *data, TensorImpl &out, const Call &call);

@@ -22,31 +22,9 @@ TraceBackend *TraceBackend::current() {
   return backend.isTracing() ? static_cast<TraceBackend *>(&backend) : nullptr;
 }
 
-/// By kind, in the order of primitives::Attributes.
-static PrimitiveBuilder *const kBuilders[] = {traced::elementwise,
-                                              traced::cast,
-                                              traced::reduce,
-                                              traced::argReduce,
-                                              traced::cumulative,
-                                              traced::matmul,
-                                              traced::conv,
-                                              traced::convWeightGradient,
-                                              traced::pool,
-                                              traced::maxPoolGradient,
-                                              traced::softmax,
-                                              traced::layerNorm,
-                                              traced::concat,
-                                              traced::pad,
-                                              traced::flip,
-                                              traced::gather,
-                                              traced::gatherElements,
-                                              traced::gatherNd,
-                                              traced::scatterElements,
-                                              traced::scatterNd,
-                                              traced::sort,
-                                              traced::iota,
-                                              traced::random};
-static_assert(std::size(kBuilders) == primitives::kNumKinds);
+#define TINH_FUNCTION(NAME, FUNCTION) traced::FUNCTION,
+static PrimitiveBuilder *const kBuilders[] = {TINH_PRIMITIVES(TINH_FUNCTION)};
+#undef TINH_FUNCTION
 
 void TraceBackend::perform(const Primitive &primitive) {
   if (traceAutograd)

@@ -26,15 +26,10 @@ using PrimitiveBuilder = Values(GraphOps &ops, Trace &trace,
 
 namespace traced {
 
-PrimitiveBuilder elementwise, cast;                // TraceElementwise.cpp
-PrimitiveBuilder reduce, argReduce, cumulative;    // TraceBackend.cpp
-PrimitiveBuilder iota, random;                     // TraceBackend.cpp
-PrimitiveBuilder matmul, conv, convWeightGradient; // TraceContractions.cpp
-PrimitiveBuilder pool, maxPoolGradient;            // TraceContractions.cpp
-PrimitiveBuilder softmax, layerNorm;               // TraceContractions.cpp
-PrimitiveBuilder concat, pad, flip;                // TraceMovement.cpp
-PrimitiveBuilder gather, gatherElements, gatherNd; // TraceMovement.cpp
-PrimitiveBuilder scatterElements, scatterNd, sort; // TraceMovement.cpp
+// Of each kind, in the file of its family.
+#define TINH_FUNCTION(NAME, FUNCTION) PrimitiveBuilder FUNCTION;
+TINH_PRIMITIVES(TINH_FUNCTION)
+#undef TINH_FUNCTION
 
 } // namespace traced
 

@@ -37,11 +37,13 @@
 
 #include "compiler/Eager/Backend.h"
 
+#include <tuple>
 #include <variant>
 
 namespace tinh::eager {
 
-/// The kinds of primitives, each with its attributes.
+/// The kinds of primitives, each with its attributes, and as key() those that
+/// tell calls apart which share what is compiled for them.
 namespace primitives {
 
 //===----------------------------------------------------------------------===//
@@ -51,10 +53,13 @@ namespace primitives {
 /// Inputs broadcast to the shape of the output by NumPy's rule.
 struct Elementwise {
   ElementwiseOp op;
+  auto key() const { return std::tie(op); }
 };
 /// Converts as graph.cast does, or copies if the dtypes are equal; the input
 /// broadcasts to the shape of the output, and a number fills it.
-struct Cast {};
+struct Cast {
+  auto key() const { return std::tie(); }
+};
 
 //===----------------------------------------------------------------------===//
 // Reductions and scans of x. Axes are ascending and non-negative; the output
@@ -66,16 +71,19 @@ struct Cast {};
 struct Reduce {
   ReduceOp op;
   Dims axes;
+  auto key() const { return std::tie(op, axes); }
 };
 /// The i64 index of the first extreme element; NaN counts as extreme.
 struct ArgReduce {
   ArgOp op;
   int64_t axis;
+  auto key() const { return std::tie(op, axis); }
 };
 /// y[i] combines x[j] for all j ≤ i along the axis; same shape and dtype.
 struct Cumulative {
   CumulativeOp op;
   int64_t axis;
+  auto key() const { return std::tie(op, axis); }
 };
 
 //===----------------------------------------------------------------------===//
@@ -86,34 +94,41 @@ struct Cumulative {
 /// Of a, b, bias: y[…, m, n] = Σ_k a[…, m, k] · b[…, k, n] + bias[…, m, n].
 /// Ranks are at least 2; leading dimensions broadcast to those of the output,
 /// and all of bias to its shape. Any dtype but bool.
-struct Matmul {};
+struct Matmul {
+  auto key() const { return std::tie(); }
+};
 /// Of x [N, C, spatial…], weights [O, C / groups, kernel…], bias [O]; the
 /// output is [N, O, spatial…]. Padding is zeros.
 struct Conv {
   Window window;
+  auto key() const { return std::tie(window); }
 };
 /// Of x, dy: the gradient of such a convolution by its weights, in the shape of
 /// these, where dy is that by its result:
 /// y[o, c, k…] = Σ dy[n, o, i…] · x[n, c, i · stride + k · dilation - pad…].
 struct ConvWeightGradient {
   Window window;
+  auto key() const { return std::tie(window); }
 };
 /// x is [N, C, spatial…]. Padding is never the largest; Mean divides by the
 /// number of elements of x in the window. No window lies in padding alone.
 struct Pool {
   PoolOp op;
   Window window;
+  auto key() const { return std::tie(op, window); }
 };
 /// Of x, dy: the gradient of Max by x, in its shape, where dy is that by the
 /// result: each element of dy is added where the first of its window's largest
 /// elements is; NaN counts as the largest. Floating-point.
 struct MaxPoolGradient {
   Window window;
+  auto key() const { return std::tie(window); }
 };
 /// Along any one axis, after subtracting the maximum. Floating-point.
 struct Softmax {
   SoftmaxOp op;
   int64_t axis;
+  auto key() const { return std::tie(op, axis); }
 };
 /// Of x, scale, bias: (x - mean) / sqrt(variance + epsilon) · scale + bias, the
 /// variance biased; scale and bias have the shape of the dimensions normalised
@@ -121,6 +136,9 @@ struct Softmax {
 struct LayerNorm {
   Normalization norm;
   bool hasScale; ///< Else the second input is the bias, if there is one.
+  auto key() const {
+    return std::tie(norm.numDims, norm.epsilon, norm.rms, hasScale);
+  }
 };
 
 //===----------------------------------------------------------------------===//
@@ -133,6 +151,7 @@ struct LayerNorm {
 /// Any number of inputs.
 struct Concat {
   int64_t axis;
+  auto key() const { return std::tie(axis); }
 };
 /// Adds low[d] ≥ 0 elements before and high[d] ≥ 0 after dimension d; `value`
 /// for Constant. Reflect: fewer than there are; Wrap: at most as many.
@@ -140,24 +159,30 @@ struct Pad {
   Dims low, high;
   PadMode mode;
   Scalar value;
+  auto key() const { return std::tie(low, high, mode, value); }
 };
 /// The order of elements reversed along `axes`.
 struct Flip {
   Dims axes;
+  auto key() const { return std::tie(axes); }
 };
 /// Of x, indices: y[a…, i…, b…] = x[a…, indices[i…], b…], a… the dimensions
 /// before `axis`.
 struct Gather {
   int64_t axis;
+  auto key() const { return std::tie(axis); }
 };
 /// Of x, indices: y[i] = x[i with its entry for `axis` replaced by indices[i]];
 /// indices and y have the same shape, at most x's in the other dimensions.
 struct GatherElements {
   int64_t axis;
+  auto key() const { return std::tie(axis); }
 };
 /// Of x, indices [i…, k]: y[i…, b…] = x[indices[i…, 0], …, indices[i…, k-1],
 /// b…].
-struct GatherNd {};
+struct GatherNd {
+  auto key() const { return std::tie(); }
+};
 /// Of y, indices, updates, in row-major order of the indices: y[i with its
 /// entry for `axis` replaced by indices[i]] = or += … updates[i]. updates has
 /// the shape of indices, which is at most y's in the other dimensions. Other
@@ -167,12 +192,14 @@ struct GatherNd {};
 struct ScatterElements {
   ScatterOp op;
   int64_t axis;
+  auto key() const { return std::tie(op, axis); }
 };
 /// Of y (as above), indices [i…, k], updates [i…, b…]: y[indices[i…, 0], …,
 /// indices[i…, k-1], b…] = or += … updates[i…, b…], in row-major order of the
 /// indices.
 struct ScatterNd {
   ScatterOp op;
+  auto key() const { return std::tie(op); }
 };
 /// The outputs are elements sorted (stably) along the axis, and their i64
 /// indices, or one of the two: as many as the outputs have along it. NaN is
@@ -181,6 +208,7 @@ struct Sort {
   int64_t axis;
   bool descending;
   bool hasValues; ///< Else the only output is indices.
+  auto key() const { return std::tie(axis, descending, hasValues); }
 };
 
 //===----------------------------------------------------------------------===//
@@ -191,19 +219,54 @@ struct Sort {
 /// numbers), then converted. Of rank 1.
 struct Iota {
   Scalar start, step;
+  auto key() const { return std::tie(start, step); }
 };
 struct Random {
   Draw draw;
+  auto key() const { return std::tie(draw.kind, draw.a, draw.b); }
 };
 
-/// A kind with its attributes. Tables of functions are in this order.
-using Attributes =
-    std::variant<Elementwise, Cast, Reduce, ArgReduce, Cumulative, Matmul, Conv,
-                 ConvWeightGradient, Pool, MaxPoolGradient, Softmax, LayerNorm,
-                 Concat, Pad, Flip, Gather, GatherElements, GatherNd,
-                 ScatterElements, ScatterNd, Sort, Iota, Random>;
+} // namespace primitives
 
-constexpr size_t kNumKinds = std::variant_size_v<Attributes>;
+/// All kinds, each with the name of the functions that perform it. Who has a
+/// function for each makes its table, in the order of Attributes, of this.
+#define TINH_PRIMITIVES(KIND)                                                  \
+  KIND(Elementwise, elementwise)                                               \
+  KIND(Cast, cast)                                                             \
+  KIND(Reduce, reduce)                                                         \
+  KIND(ArgReduce, argReduce)                                                   \
+  KIND(Cumulative, cumulative)                                                 \
+  KIND(Matmul, matmul)                                                         \
+  KIND(Conv, conv)                                                             \
+  KIND(ConvWeightGradient, convWeightGradient)                                 \
+  KIND(Pool, pool)                                                             \
+  KIND(MaxPoolGradient, maxPoolGradient)                                       \
+  KIND(Softmax, softmax)                                                       \
+  KIND(LayerNorm, layerNorm)                                                   \
+  KIND(Concat, concat)                                                         \
+  KIND(Pad, pad)                                                               \
+  KIND(Flip, flip)                                                             \
+  KIND(Gather, gather)                                                         \
+  KIND(GatherElements, gatherElements)                                         \
+  KIND(GatherNd, gatherNd)                                                     \
+  KIND(ScatterElements, scatterElements)                                       \
+  KIND(ScatterNd, scatterNd)                                                   \
+  KIND(Sort, sort)                                                             \
+  KIND(Iota, iota)                                                             \
+  KIND(Random, random)
+
+namespace primitives {
+
+namespace detail {
+template <typename None, typename... Kinds> struct Variant {
+  using type = std::variant<Kinds...>;
+};
+} // namespace detail
+
+#define TINH_KIND(NAME, FUNCTION) , NAME
+/// A kind with its attributes.
+using Attributes = detail::Variant<void TINH_PRIMITIVES(TINH_KIND)>::type;
+#undef TINH_KIND
 
 } // namespace primitives
 

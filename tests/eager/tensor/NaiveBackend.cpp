@@ -46,31 +46,9 @@ void *NaiveBackend::waitToWrite(const TensorImpl &x, const Call &) {
 // Primitives
 //===----------------------------------------------------------------------===//
 
-/// By kind, in the order of primitives::Attributes.
-static PrimitiveFunction *const kFunctions[] = {naive::elementwise,
-                                                naive::cast,
-                                                naive::reduce,
-                                                naive::argReduce,
-                                                naive::cumulative,
-                                                naive::matmul,
-                                                naive::conv,
-                                                naive::convWeightGradient,
-                                                naive::pool,
-                                                naive::maxPoolGradient,
-                                                naive::softmax,
-                                                naive::layerNorm,
-                                                naive::concat,
-                                                naive::pad,
-                                                naive::flip,
-                                                naive::gather,
-                                                naive::gatherElements,
-                                                naive::gatherNd,
-                                                naive::scatterElements,
-                                                naive::scatterNd,
-                                                naive::sort,
-                                                naive::iota,
-                                                naive::random};
-static_assert(std::size(kFunctions) == primitives::kNumKinds);
+#define TINH_FUNCTION(NAME, FUNCTION) naive::FUNCTION,
+static PrimitiveFunction *const kFunctions[] = {TINH_PRIMITIVES(TINH_FUNCTION)};
+#undef TINH_FUNCTION
 
 void NaiveBackend::perform(const Primitive &primitive) {
   kFunctions[primitive.kind()](primitive);

@@ -30,15 +30,10 @@ public:
 
 namespace naive {
 
-PrimitiveFunction elementwise, cast;                // NaiveElementwise.cpp
-PrimitiveFunction reduce, argReduce, cumulative;    // NaiveBackend.cpp
-PrimitiveFunction matmul, conv, convWeightGradient; // NaiveBackend.cpp
-PrimitiveFunction sort;                             // NaiveBackend.cpp
-PrimitiveFunction pool, maxPoolGradient;            // NaiveBackend.cpp
-PrimitiveFunction softmax, layerNorm, iota, random; // NaiveBackend.cpp
-PrimitiveFunction concat, pad, flip;                // NaiveMovement.cpp
-PrimitiveFunction gather, gatherElements, gatherNd; // NaiveMovement.cpp
-PrimitiveFunction scatterElements, scatterNd;       // NaiveMovement.cpp
+// Of each kind, in the file of its family.
+#define TINH_FUNCTION(NAME, FUNCTION) PrimitiveFunction FUNCTION;
+TINH_PRIMITIVES(TINH_FUNCTION)
+#undef TINH_FUNCTION
 
 } // namespace naive
 
