@@ -119,7 +119,7 @@ static Tensor variance(VarianceOp op, const Tensor &x) {
 }
 
 //===----------------------------------------------------------------------===//
-// argmax, argmin, cumsum
+// argmax, argmin, cumsum, cumprod
 //===----------------------------------------------------------------------===//
 
 /// Whether x takes the place of `best`, which came before it.
@@ -152,19 +152,21 @@ template <typename Op> static Tensor findExtreme(Op op, const Tensor &x) {
   return y;
 }
 
-static Tensor cumsum(CumsumOp op, const Tensor &x) {
+template <typename Op>
+static Tensor cumulative(Op op, const Tensor &x, ReduceKind kind) {
   Tensor y(op.getType());
   AxisView view(x.shape(), op.getAxis());
-  visitElements(x, [&](auto kind) {
-    using T = decltype(kind);
+  visitElements(x, [&](auto element) {
+    using T = decltype(element);
+    Combine<T> combine = combination<T>(kind);
     for (int64_t o = 0; o < view.outer; ++o)
       for (int64_t inner = 0; inner < view.inner; ++inner) {
-        T sum = 0;
+        T sum = neutral<T>(kind, x.element());
         for (int64_t step = 0; step < view.extent; ++step) {
           int64_t i = op.getReverse() ? view.extent - 1 - step : step;
           int64_t at = view.at(o, i, inner);
           T before = sum;
-          sum += x.elements<T>()[at];
+          sum = combine(sum, x.elements<T>()[at]);
           y.elements<T>()[at] = op.getExclusive() ? before : sum;
         }
       }
@@ -179,7 +181,12 @@ std::optional<Tensor> evaluateReduction(Operation *op, Operands in) {
       .Case([&](VarianceOp spread) { return variance(spread, *in[0]); })
       .Case([&](ArgmaxOp arg) { return findExtreme(arg, *in[0]); })
       .Case([&](ArgminOp arg) { return findExtreme(arg, *in[0]); })
-      .Case([&](CumsumOp scan) { return cumsum(scan, *in[0]); })
+      .Case([&](CumsumOp scan) {
+        return cumulative(scan, *in[0], ReduceKind::Sum);
+      })
+      .Case([&](CumprodOp scan) {
+        return cumulative(scan, *in[0], ReduceKind::Prod);
+      })
       .Default([](Operation *) { return Result(); });
 }
 

@@ -162,6 +162,7 @@ class RowsTest(cuda_test.CudaTest):
                 with self.subTest(shape=shape, axis=axis, **options):
                     model = model_of("cumsum", *shape, axis=axis, **options)
                     self.check(model, "scan")
+        self.check(model_of("cumprod", 3, 50, axis=1), "scan")
 
     @cuda_test.needs_libdevice
     def test_softmax(self):

@@ -36,6 +36,19 @@ std::vector<GradientCase> reductionCases() {
        {"2x3"},
        "2x3",
        "%y = graph.cumsum %0 axis 0 exclusive reverse : !t0"},
+      {"cumprod", {"2x5"}, "2x5", "%y = graph.cumprod %0 axis 1 : !t0"},
+      {"cumprod_reverse",
+       {"3x2"},
+       "3x2",
+       "%y = graph.cumprod %0 axis 0 reverse : !t0"},
+      {"cumprod_exclusive",
+       {"2x4"},
+       "2x4",
+       "%y = graph.cumprod %0 axis 1 exclusive : !t0"},
+      {"cumprod_exclusive_reverse",
+       {"2x1x5"},
+       "2x1x5",
+       "%y = graph.cumprod %0 axis 2 exclusive reverse : !t0"},
   };
   for (const char *kind : {"sum", "mean", "prod", "max", "min"}) {
     cases.push_back(reduction(kind, "inner", "[1]", "2x4"));
@@ -61,6 +74,20 @@ TEST_F(ReductionGradients, ProductsOfZeros) {
       "prod", {"3x3"}, "3", "%y = graph.reduce prod %0 axes [1] : !t0 -> !y"};
   EXPECT_EQ(gradients(product, {{2, 0, 3, 0, 0, 5, 2, 3, 4}}, {1, 1, 1})[0],
             (Values{0, 6, 0, 0, 0, 0, 12, 8, 6}));
+}
+
+TEST_F(ReductionGradients, RunningProductsOfZeros) {
+  auto run = [&](const std::string &flags, const Values &x) {
+    GradientCase product = {"cumprod",
+                            {"3"},
+                            "3",
+                            "%y = graph.cumprod %0 axis 0 " + flags + " : !t0"};
+    return gradients(product, {x}, {1, 1, 1})[0];
+  };
+  EXPECT_EQ(run("", {2, 0, 3}), (Values{1, 8, 0}));
+  EXPECT_EQ(run("", {0, 0, 5}), (Values{1, 0, 0}));
+  EXPECT_EQ(run("exclusive", {2, 0, 3}), (Values{1, 2, 0}));
+  EXPECT_EQ(run("reverse", {2, 0, 3}), (Values{0, 9, 1}));
 }
 
 } // namespace tinh::test

@@ -96,4 +96,15 @@ TEST_F(Reduction, Cumsum) {
   EXPECT_EQ(scan("1 exclusive reverse"), (Values{5, 3, 0, 11, 6, 0}));
 }
 
+TEST_F(Reduction, Cumprod) {
+  Operand x{"2x3xf32", {1, 2, 3, 4, 5, 6}};
+  auto scan = [&](const std::string &how) {
+    return evaluateOp("graph.cumprod %0 axis " + how + " : t0", "2x3xf32", {x});
+  };
+  EXPECT_EQ(scan("1"), (Values{1, 2, 6, 4, 20, 120}));
+  EXPECT_EQ(scan("0"), (Values{1, 2, 3, 4, 10, 18}));
+  EXPECT_EQ(scan("1 exclusive"), (Values{1, 1, 2, 1, 4, 20}));
+  EXPECT_EQ(scan("1 exclusive reverse"), (Values{6, 3, 1, 30, 6, 1}));
+}
+
 } // namespace tinh::test

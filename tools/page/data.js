@@ -19,7 +19,7 @@ const kinds = [
   {
     id: 'reduction',
     title: 'reductions, softmax, norms',
-    ops: 'reduce variance argmax argmin cumsum softmax log_softmax layer_norm batch_norm lrn'
+    ops: 'reduce variance argmax argmin cumsum cumprod softmax log_softmax layer_norm batch_norm lrn'
   },
   {id: 'pooling', title: 'pooling', ops: 'max_pool avg_pool max_pool_gradient'},
   {id: 'control', title: 'branches, loops', ops: 'if while scan condition loop branch jump next'},

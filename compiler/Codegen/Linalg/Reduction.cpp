@@ -11,8 +11,9 @@
 // the extreme, then the lowest (or highest) index that has it. One that carried
 // both would not run along vector lanes.
 //
-// A running sum is a generic over (i, j) that adds x[j] for j ≤ i. That is what
-// it means; code for a CPU goes along i once (Codegen/CPU/Rows/Scan.h).
+// A running sum is a generic over (i, j) that adds x[j] for j ≤ i, and a
+// product one that multiplies by it. That is what it means; code for a CPU goes
+// along i once (Codegen/CPU/Rows/Scan.h).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Linalg/LowerToLinalg.h"
@@ -135,11 +136,11 @@ FailureOr<Value> lowerArg(Op op, Emitter &e, ValueRange operands) {
 }
 
 //===----------------------------------------------------------------------===//
-// cumsum
+// cumsum, cumprod
 //===----------------------------------------------------------------------===//
 
-FailureOr<Value> lowerCumsum(graph::CumsumOp op, Emitter &e,
-                             ValueRange operands) {
+template <typename Op, ReduceKind kind>
+FailureOr<Value> lowerCumulative(Op op, Emitter &e, ValueRange operands) {
   Type accumulator = accumulatorType(elementOf(operands[0]));
   Value x = e.convert(operands[0], accumulator);
   int64_t rank = shapeOf(x).size(), axis = op.getAxis();
@@ -147,7 +148,8 @@ FailureOr<Value> lowerCumsum(graph::CumsumOp op, Emitter &e,
   for (int64_t i = 0; i < rank; ++i)
     from.push_back(e.dim(i == axis ? rank : i));
   AffineMap to = e.identity(rank + 1).getSliceMap(0, rank);
-  Value init = e.fill(shapeOf(x), e.scalars().constant(accumulator, 0));
+  Scalars outer = e.scalars();
+  Value init = e.fill(shapeOf(x), neutral(outer, kind, accumulator));
   Value sum = e.reduce(
       init, x, {e.map(rank + 1, from), to}, [&](Scalars &s, ValueRange v) {
         Value i = Emitter::index(s, axis), j = Emitter::index(s, rank);
@@ -156,7 +158,8 @@ FailureOr<Value> lowerCumsum(graph::CumsumOp op, Emitter &e,
         auto predicate = op.getExclusive() ? arith::CmpIPredicate::slt
                                            : arith::CmpIPredicate::sle;
         Value counts = arith::CmpIOp::create(s.b, predicate, j, i);
-        return s.add(v[1], s.select(counts, v[0], s.like(v[0], 0)));
+        Value none = neutral(s, kind, accumulator);
+        return combine(s, kind, v[1], s.select(counts, v[0], none));
       });
   return e.convert(sum, elementOf(operands[0]));
 }
@@ -165,7 +168,9 @@ FailureOr<Value> lowerCumsum(graph::CumsumOp op, Emitter &e,
 
 void attachReductionLowerings(MLIRContext *context) {
   attachLowerings<lowerReduce, lowerArg<graph::ArgmaxOp>,
-                  lowerArg<graph::ArgminOp>, lowerCumsum>(context);
+                  lowerArg<graph::ArgminOp>,
+                  lowerCumulative<graph::CumsumOp, ReduceKind::Sum>,
+                  lowerCumulative<graph::CumprodOp, ReduceKind::Prod>>(context);
 }
 
 } // namespace tinh::codegen

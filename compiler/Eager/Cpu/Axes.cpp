@@ -160,6 +160,13 @@ template <> struct Combination<CumulativeOp::Cumsum> {
   }
 };
 
+template <> struct Combination<CumulativeOp::Cumprod> {
+  static constexpr int kStart = 1;
+  template <typename Sum> static Sum apply(Sum product, Sum x) {
+    return wrappingMul(product, x);
+  }
+};
+
 template <CumulativeOp op> struct CumulativeOperation {
   Iteration<2> space;
   Elements x, out;

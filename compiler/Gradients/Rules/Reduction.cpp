@@ -47,21 +47,23 @@ struct Reduced {
 // prod
 //===----------------------------------------------------------------------===//
 
-/// `x` moved by `distance` along its last dimension, with ones behind.
-static Value shift(GraphOps &ops, Value x, int64_t distance) {
+/// `x` moved by `distance` along `axis`, with `behind` where it was.
+static Value shift(GraphOps &ops, Value x, int64_t axis, int64_t distance,
+                   double behind) {
   Ints low(GraphOps::rank(x), 0), high(low);
-  low.back() = distance;
-  high.back() = -distance;
-  return ops.pad(x, ops.scalarLike(x, 1), low, high);
+  low[axis] = distance;
+  high[axis] = -distance;
+  return ops.pad(x, ops.scalarLike(x, behind), low, high);
 }
 
 /// The product of all elements before each one along the last dimension, or
 /// after it: with twice as many factors in each step.
 static Value productOfOthers(GraphOps &ops, Value x, bool before) {
   int64_t count = GraphOps::shape(x).back(), sign = before ? 1 : -1;
-  Value product = shift(ops, x, sign);
+  int64_t axis = GraphOps::rank(x) - 1;
+  Value product = shift(ops, x, axis, sign, 1);
   for (int64_t distance = 1; distance < count; distance *= 2)
-    product = ops.mul(product, shift(ops, product, sign * distance));
+    product = ops.mul(product, shift(ops, product, axis, sign * distance, 1));
   return product;
 }
 
@@ -158,9 +160,38 @@ static void differentiateCumsum(Vjp<graph::CumsumOp> &vjp) {
   });
 }
 
+/// dx[i] = Π_{j < i} x[j] · s[i], where s[i] = dy[i] + x[i + 1] · s[i + 1] is
+/// summed in steps of twice as many terms each. y / x[i] would be of no use
+/// where that is 0.
+static void differentiateCumprod(Vjp<graph::CumprodOp> &vjp) {
+  vjp.give(0, [&] {
+    GraphOps &ops = vjp.ops;
+    Value x = vjp.op.getX();
+    auto axis = static_cast<int64_t>(vjp.op.getAxis());
+    int64_t extent = GraphOps::shape(x)[axis];
+    if (extent == 0)
+      return vjp.dy();
+    int64_t next = vjp.op.getReverse() ? 1 : -1;
+    SmallVector<NamedAttribute> attributes = {ops.attr("axis", axis),
+                                              ops.unit("exclusive")};
+    if (vjp.op.getReverse())
+      attributes.push_back(ops.unit("reverse"));
+    Value sum =
+        vjp.op.getExclusive() ? shift(ops, vjp.dy(), axis, next, 0) : vjp.dy();
+    Value factor = shift(ops, x, axis, next, 0);
+    for (int64_t distance = 1; distance < extent; distance *= 2) {
+      int64_t far = next * distance;
+      sum = ops.add(sum, ops.mul(factor, shift(ops, sum, axis, far, 0)));
+      factor = ops.mul(factor, shift(ops, factor, axis, far, 0));
+    }
+    Value before = ops.create<graph::CumprodOp>({x}, attributes);
+    return ops.mul(before, sum);
+  });
+}
+
 void attachReductionRules(MLIRContext *context) {
-  attachRules<differentiateReduce, differentiateVariance, differentiateCumsum>(
-      context);
+  attachRules<differentiateReduce, differentiateVariance, differentiateCumsum,
+              differentiateCumprod>(context);
 }
 
 } // namespace tinh::gradients

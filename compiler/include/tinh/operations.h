@@ -182,8 +182,9 @@ Tensor argmin(Operand x, std::optional<int64_t> axis = {},
 Tensor norm(Operand x, double p = 2, const Axes &axes = {},
             bool keepdims = false);
 Tensor logsumexp(Operand x, const Axes &axes = {}, bool keepdims = false);
-/// Running sums; of boolean and integers: int64.
+/// Running sums and products; of boolean and integers: int64.
 Tensor cumsum(Operand x, int64_t axis);
+Tensor cumprod(Operand x, int64_t axis);
 
 //===----------------------------------------------------------------------===//
 // Products. Dtypes must be equal, for a conversion would be costly.

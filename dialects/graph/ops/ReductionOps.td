@@ -102,5 +102,7 @@ class Graph_CumulativeOp<string mnemonic, string what, string formula,
 
 def Graph_CumsumOp : Graph_CumulativeOp<"cumsum", "sum", "Σ_{j ≤ i} x[j]", "Zero",
                                         "CumSum", 11>;
+def Graph_CumprodOp : Graph_CumulativeOp<"cumprod", "product", "Π_{j ≤ i} x[j]", "One",
+                                         "CumProd", 26>;
 
 #endif // TINH_GRAPH_REDUCTION_OPS

@@ -49,3 +49,26 @@ module attributes {graph.cpu = "x86-64-v4"} {
     return %0 : tensor<9x32xf32>
   }
 }
+
+// -----
+
+// A running product begins with ones, and has ones in lanes that are no elements.
+
+// CHECK-LABEL: func.func @cumprod_0(
+// CHECK-DAG:   %[[ONES:.*]] = arith.constant dense<1.000000e+00> : vector<16xf32>
+// CHECK:       scf.for
+// CHECK-COUNT-4: vector.shuffle {{.*}}, %[[ONES]]
+// CHECK:         arith.mulf
+// CHECK:       vector.maskedload
+// CHECK-COUNT-4: vector.shuffle
+// CHECK-NOT:   arith.addf
+
+module attributes {graph.cpu = "x86-64-v4"} {
+  func.func @main(%x: tensor<3x74xf32> {graph.name = "x"}) -> (tensor<3x74xf32> {graph.name = "y"}) {
+    %0 = graph.kernel (%a = %x) : (tensor<3x74xf32>) -> tensor<3x74xf32> {
+      %c = graph.cumprod %a axis 1 : tensor<3x74xf32>
+      graph.yield %c : tensor<3x74xf32>
+    }
+    return %0 : tensor<3x74xf32>
+  }
+}

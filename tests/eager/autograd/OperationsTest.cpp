@@ -139,6 +139,7 @@ std::vector<Case> reductionCases() {
       {"norm_3", [](T x) { return norm(x[0], 3, 1); }, x},
       {"logsumexp", [](T x) { return logsumexp(x[0], 1); }, x},
       {"cumsum", [](T x) { return square(cumsum(x[0], 1)); }, x},
+      {"cumprod", [](T x) { return square(cumprod(x[0], 1)); }, x},
   };
 }
 

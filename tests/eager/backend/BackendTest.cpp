@@ -229,6 +229,11 @@ TEST(BackendTest, AlongAnAxis) {
         compare("cumsum", whole, [&](auto &x) { return cumsum(x[0], axis); });
         compare(
             "cumsum", specs, [&](auto &x) { return cumsum(x[0], axis); }, 1e-3);
+        std::vector<Spec> factors = {{shape, float32, layout, 0.99, 1.01}};
+        compare("cumprod", whole, [&](auto &x) { return cumprod(x[0], axis); });
+        compare(
+            "cumprod", factors, [&](auto &x) { return cumprod(x[0], axis); },
+            1e-3);
         compare(
             "softmax", specs, [&](auto &x) { return softmax(x[0], axis); },
             1e-5);

@@ -75,6 +75,8 @@ TEST(DeviceTest, ComputesAsTheCpu) {
   compare("argmax", {numbers({4, 6})},
           [](auto &x) { return x[0].argmax(1).to(float32); });
   compare("cumsum", {numbers({4, 6})}, [](auto &x) { return cumsum(x[0], 1); });
+  compare("cumprod", {numbers({4, 6})},
+          [](auto &x) { return cumprod(x[0], 1); });
   compare("softmax", {numbers({4, 6})},
           [](auto &x) { return x[0].softmax(-1) + x[0].log_softmax(0); });
   compare("sort", {numbers({4, 6})},

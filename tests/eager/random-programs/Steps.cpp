@@ -285,6 +285,8 @@ std::span<const StepKind> stepKinds() {
        [](Operands x, Numbers n) { return x[0].argmax(n[0]); }},
       {"cumsum", chooseAxis<isWide>,
        [](Operands x, Numbers n) { return tanh(cumsum(x[0], n[0])); }},
+      {"cumprod", chooseAxis<isWide>,
+       [](Operands x, Numbers n) { return cumprod(tanh(x[0]), n[0]); }},
       {"softmax", chooseAxis<isWide>,
        [](Operands x, Numbers n) { return softmax(x[0], n[0]); }},
       {"layer_norm", chooseAxis<isWide>,

@@ -172,6 +172,13 @@ void naive::argReduce(const Primitive &primitive) {
   });
 }
 
+/// The product modulo 2^128.
+static __int128 wrapped(__int128 a, __int128 b) {
+  using Unsigned = unsigned __int128;
+  return static_cast<__int128>(static_cast<Unsigned>(a) *
+                               static_cast<Unsigned>(b));
+}
+
 void naive::cumulative(const Primitive &primitive) {
   const auto &[op, axis] = primitive.get<primitives::Cumulative>();
   const TensorImpl &x = primitive.input(0);
@@ -180,11 +187,17 @@ void naive::cumulative(const Primitive &primitive) {
   starts[axis] = 1;
   forEach(starts, [&](const Place &place) {
     Place at = place;
+    bool multiplies = op == CumulativeOp::Cumprod;
     Element sum;
     for (int64_t i = 0; i < x.sizes[axis]; ++i) {
       at[axis] = i;
       Element element = Array(x)[at];
-      sum = {sum.real + element.real, sum.integer + element.integer};
+      if (i == 0)
+        sum = element;
+      else if (multiplies)
+        sum = {sum.real * element.real, wrapped(sum.integer, element.integer)};
+      else
+        sum = {sum.real + element.real, sum.integer + element.integer};
       Array(out).set(at, sum);
     }
   });

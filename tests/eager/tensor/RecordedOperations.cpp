@@ -122,6 +122,8 @@ static const Table kReductions = {
     CASE("logsumexp_infinite", logsumexp(x[0], 0)),
     CASE("cumsum", cumsum(x[0], 1)),
     CASE("cumsum_int", cumsum(x[0], 0)),
+    CASE("cumprod", cumprod(x[0], 1)),
+    CASE("cumprod_int", cumprod(x[0], 0)),
     CASE("count_nonzero", count_nonzero(x[0])),
     CASE("sum_empty", sum(x[0], 0)),
 };

@@ -136,6 +136,8 @@ def reductions():
     )
     case("cumsum", lambda x: x.cumsum(1), f32(3, 5))
     case("cumsum_int", lambda x: x.cumsum(0), ints(6, dtype=np.int32))
+    case("cumprod", lambda x: x.cumprod(1), f32(3, 5))
+    case("cumprod_int", lambda x: x.cumprod(0), ints(6, low=1, dtype=np.int32))
     case("count_nonzero", torch.count_nonzero, ints(20, low=0, high=2))
     case("sum_empty", lambda x: x.sum(0), f32(0, 3))
 

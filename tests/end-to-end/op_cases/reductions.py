@@ -164,13 +164,52 @@ for k, f in {"argmax": np.argmax, "argmin": np.argmin}.items():
     )
 
 
-def cumsum(x, ex, rev):
+def cumulative(function, first, x, ex, rev):
     if rev:
         x = x[:, ::-1]
-    y = np.cumsum(x, 1, dtype=x.dtype)
+    y = function(x, 1, dtype=x.dtype)
     if ex:
-        y = np.concatenate([np.zeros_like(y[:, :1]), y[:, :-1]], 1)
+        y = np.concatenate([np.full_like(y[:, :1], first), y[:, :-1]], 1)
     return y[:, ::-1] if rev else y
+
+
+def cumsum(x, ex, rev):
+    return cumulative(np.cumsum, 0, x, ex, rev)
+
+
+def cumprod(x, ex, rev):
+    return cumulative(np.cumprod, 1, x, ex, rev)
+
+
+for ex in (0, 1):
+    for rev in (0, 1):
+        # Longer than a vector, in each dimension; factors near 1, and a zero.
+        factors = draw(19, 37, 18, lo=0.8, hi=1.2)
+        factors[3, 20, 5] = 0
+        for ax in (0, 1, 2):
+            case(
+                f"cumprod{ax}{ex}{rev}",
+                f"%y = graph.cumprod %0 axis {ax} {'exclusive' if ex else ''} {'reverse' if rev else ''} : t0",
+                lambda x, ax=ax, ex=ex, rev=rev: np.swapaxes(
+                    cumprod(np.swapaxes(x, 1, ax), ex, rev), 1, ax
+                ),
+                factors,
+                tol=1e-4,
+            )
+for dt in (np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float64):
+    case(
+        f"cumprod_{np.dtype(dt).name}",
+        "%y = graph.cumprod %0 axis 1 : t0",
+        lambda x: cumprod(x, 0, 0),
+        draw(2, 70, dt=dt, lo=1, hi=9),
+    )
+case(
+    "cumprod_f16",
+    "%y = graph.cumprod %0 axis 1 : t0",
+    lambda x: cumprod(x.astype(np.float32), 0, 0).astype(np.float16),
+    draw(3, 50, dt=np.float16, lo=0.9, hi=1.1),
+    tol=2e-3,
+)
 
 
 for ex in (0, 1):

@@ -85,6 +85,16 @@ bool makeCumsum(Generator &g) {
                x.bound * x.shape()[axis], !x.isFloat());
 }
 
+bool makeCumprod(Generator &g) {
+  Known x = g.anyBounded(1);
+  if (!x.isFloat() || x.rank() == 0)
+    return false;
+  int64_t axis = g.number(0, x.rank() - 1);
+  bool exclusive = g.chance(0.3), reverse = g.chance(0.3);
+  return g.add(g.create<CumprodOp>(x.value, axis, exclusive, reverse), 1,
+               false);
+}
+
 //===----------------------------------------------------------------------===//
 // Norms
 //===----------------------------------------------------------------------===//
@@ -154,8 +164,9 @@ bool makeAttention(Generator &g) {
 }
 
 const Family kFamilies[] = {
-    {7, makeReduce},  {1, makeVariance}, {2, makeArg},       {1, makeCumsum},
-    {4, makeSoftmax}, {2, makeLrn},      {5, makeLayerNorm}, {3, makeAttention},
+    {7, makeReduce}, {1, makeVariance},  {2, makeArg},
+    {1, makeCumsum}, {1, makeCumprod},   {4, makeSoftmax},
+    {2, makeLrn},    {5, makeLayerNorm}, {3, makeAttention},
 };
 
 } // namespace

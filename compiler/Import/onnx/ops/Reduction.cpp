@@ -116,15 +116,10 @@ template <typename OpTy> Results arg(NodeBuilder &b) {
   return {b.create<OpTy>({x}, attributes)};
 }
 
-/// The axis of `x` that input 1 is.
-std::optional<int64_t> axisInput(NodeBuilder &b, Value x) {
-  auto given = b.integer(1, "axis");
-  return given ? b.axis(*given, b.rank(x)) : std::nullopt;
-}
-
 template <typename OpTy> Results cumulative(NodeBuilder &b) {
   Value x = b.input(0);
-  auto axis = axisInput(b, x);
+  auto given = b.integer(1, "axis");
+  auto axis = given ? b.axis(*given, b.rank(x)) : std::nullopt;
   if (!axis)
     return {Value()};
   SmallVector<NamedAttribute> attributes = {b.attr("axis", *axis)};
@@ -132,33 +127,6 @@ template <typename OpTy> Results cumulative(NodeBuilder &b) {
     if (b.intAttribute(flag, 0))
       attributes.push_back(b.unit(flag));
   return {b.create<OpTy>({x}, attributes)};
-}
-
-/// x with `count` ones before its elements along an axis, and as many cut off
-/// at the end, or the other way round.
-Value shift(NodeBuilder &b, Value x, int64_t axis, int64_t count,
-            bool toFront) {
-  if (!x)
-    return {};
-  Ints low(b.rank(x), 0), high(b.rank(x), 0);
-  low[axis] = toFront ? -count : count;
-  high[axis] = -low[axis];
-  return b.pad(x, b.scalarLike(x, 1), low, high);
-}
-
-/// Products of 1, 2, 4 … neighbours, each from two of half the length.
-Results cumprod(NodeBuilder &b) {
-  Value y = b.input(0);
-  auto axis = axisInput(b, y);
-  if (!axis)
-    return {Value()};
-  bool reverse = b.intAttribute("reverse", 0);
-  int64_t extent = b.shape(y)[*axis];
-  if (b.intAttribute("exclusive", 0))
-    y = shift(b, y, *axis, std::min<int64_t>(1, extent), reverse);
-  for (int64_t count = 1; count < extent; count *= 2)
-    y = b.mul(y, shift(b, y, *axis, count, reverse));
-  return {y};
 }
 
 /// 1 at the largest element of each row, 0 elsewhere.
@@ -186,7 +154,6 @@ OpFamily reductionOps() {
   return {
       {"ArgMax", arg<graph::ArgmaxOp>},
       {"ArgMin", arg<graph::ArgminOp>},
-      {"CumProd", cumprod},
 #define CUMULATIVE_ONNX(NAME, STRING, OPSET)                                   \
   {STRING, cumulative<graph::NAME##Op>},
 #include "dialects/graph/ReductionOps.inc"
