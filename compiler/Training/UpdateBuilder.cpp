@@ -194,7 +194,10 @@ void UpdateBuilder::updateParameters(ArrayRef<Parameter> parameters) {
   Tensor lr = declare("optimizer.lr", scalar, rule->learning_rate());
   Tensor step = declare("optimizer.step", scalar, 0);
   step += 1;
-  std::vector<Tensor> common = rule->prepare(lr, step);
+  std::vector<Tensor> scalars;
+  for (const optim::StateSpec &spec : rule->scalar_state())
+    scalars.push_back(declare("optimizer." + spec.name, scalar, spec.initial));
+  std::vector<Tensor> common = rule->prepare(lr, step, scalars);
   for (const Parameter &parameter : parameters) {
     std::vector<Tensor> state;
     for (const optim::StateSpec &spec : rule->state())

@@ -23,8 +23,8 @@ public:
     return {{"sum", options.initial_accumulator_value}};
   }
 
-  std::vector<Tensor> prepare(const Tensor &lr,
-                              const Tensor &step) const override {
+  std::vector<Tensor> prepare(const Tensor &lr, const Tensor &step,
+                              std::span<const Tensor>) const override {
     if (options.lr_decay == 0)
       return {neg(lr)};
     return {neg(lr) / muladd(step, options.lr_decay, 1 - options.lr_decay)};
@@ -59,7 +59,8 @@ public:
     return all;
   }
 
-  std::vector<Tensor> prepare(const Tensor &lr, const Tensor &) const override {
+  std::vector<Tensor> prepare(const Tensor &lr, const Tensor &,
+                              std::span<const Tensor>) const override {
     return {neg(lr)};
   }
 

@@ -35,8 +35,8 @@ public:
   }
 
   /// -lr / (1 - β₁ᵗ), 1 / √(1 - β₂ᵗ), and of AdamW 1 - lr · weight_decay.
-  std::vector<Tensor> prepare(const Tensor &lr,
-                              const Tensor &step) const override {
+  std::vector<Tensor> prepare(const Tensor &lr, const Tensor &step,
+                              std::span<const Tensor>) const override {
     Tensor size = lr / expm1(step * std::log(options.beta1));
     Tensor scale = rsqrt(neg(expm1(step * std::log(options.beta2))));
     if (!isDecoupled)

@@ -25,8 +25,8 @@ public:
   }
 
   /// -lr / (1 - β₁ᵗ)
-  std::vector<Tensor> prepare(const Tensor &lr,
-                              const Tensor &step) const override {
+  std::vector<Tensor> prepare(const Tensor &lr, const Tensor &step,
+                              std::span<const Tensor>) const override {
     return {lr / expm1(step * std::log(options.beta1))};
   }
 

@@ -20,7 +20,8 @@ public:
   double learning_rate() const override { return options.lr; }
   std::vector<StateSpec> state() const override { return {{"exp_avg"}}; }
 
-  std::vector<Tensor> prepare(const Tensor &lr, const Tensor &) const override {
+  std::vector<Tensor> prepare(const Tensor &lr, const Tensor &,
+                              std::span<const Tensor>) const override {
     return {neg(lr), muladd(lr, -options.weight_decay, 1)};
   }
 

@@ -54,7 +54,9 @@ Optimizer::Optimizer(std::vector<ParameterGroup> given, At at) {
     DType dtype = scalarType(from.parameters);
     Group group;
     group.lr = full({}, from.rule->learning_rate(), dtype);
-    group.clocks = {zeros({}, dtype)};
+    group.clocks = {{zeros({}, dtype), {}}};
+    for (const StateSpec &spec : from.rule->scalar_state())
+      group.clocks[0].scalars.push_back(full({}, spec.initial, dtype));
     for (const Tensor &parameter : from.parameters) {
       Slot slot{parameter, {}, 0};
       for (const StateSpec &spec : from.rule->state())
@@ -96,6 +98,13 @@ void Optimizer::set_learning_rate(double lr, size_t group) const {
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
+
+Optimizer::Clock Optimizer::Clock::clone() const {
+  Clock copy{step.clone(), {}};
+  for (const Tensor &scalar : scalars)
+    copy.scalars.push_back(scalar.clone());
+  return copy;
+}
 
 /// Where only some of the parameters that share a clock are updated, those that
 /// are not go on with a copy.
@@ -152,11 +161,13 @@ void Optimizer::stepGroup(Group &group, const Tensor &condition, At at) {
     if (!grads[i].defined())
       continue;
     if (common[slot.clock].empty()) {
-      const Tensor &clock = group.clocks[slot.clock];
-      Undo undo(condition, {clock});
-      clock.add_(1);
+      const auto &[step, scalars] = group.clocks[slot.clock];
+      std::vector<Tensor> changed = scalars;
+      changed.push_back(step);
+      Undo undo(condition, std::move(changed));
+      step.add_(1);
+      common[slot.clock] = group.rule->prepare(group.lr, step, scalars);
       undo.finish();
-      common[slot.clock] = group.rule->prepare(group.lr, clock);
     }
     std::vector<Tensor> changed = slot.state;
     changed.push_back(slot.parameter);
@@ -191,42 +202,63 @@ void Optimizer::zero_grad(At at) {
 // State
 //===----------------------------------------------------------------------===//
 
+static std::string stateName(size_t parameter, const std::string &name) {
+  return "state." + std::to_string(parameter) + "." + name;
+}
+
+static std::string learningRateName(size_t group) {
+  return "param_groups." + std::to_string(group) + ".lr";
+}
+
 StateDict Optimizer::state_dict() const {
   StateDict state;
   size_t index = 0;
   for (size_t g = 0; g < groups.size(); ++g) {
     const Group &group = groups[g];
-    std::vector<StateSpec> specs = group.rule->state();
+    std::vector<StateSpec> specs = group.rule->state(),
+                           scalars = group.rule->scalar_state();
     for (const Slot &slot : group.slots) {
-      std::string prefix = "state." + std::to_string(index++) + ".";
-      state.push_back({prefix + "step", group.clocks[slot.clock]});
+      const Clock &clock = group.clocks[slot.clock];
+      state.push_back({stateName(index, "step"), clock.step});
+      for (size_t i = 0; i < scalars.size(); ++i)
+        state.push_back({stateName(index, scalars[i].name), clock.scalars[i]});
       for (size_t i = 0; i < specs.size(); ++i)
-        state.push_back({prefix + specs[i].name, slot.state[i]});
+        state.push_back({stateName(index, specs[i].name), slot.state[i]});
+      ++index;
     }
-    state.push_back({"param_groups." + std::to_string(g) + ".lr", group.lr});
+    state.push_back({learningRateName(g), group.lr});
   }
   return state;
 }
 
-/// Clocks of their own for all counts that there are.
+/// Clocks of their own for all numbers of steps, and scalars, that there are.
 void Optimizer::loadClocks(Group &group, const StateDict &state,
                            size_t &index) {
-  std::vector<double> counts;
-  std::vector<Tensor> clocks;
+  std::vector<StateSpec> scalars = group.rule->scalar_state();
+  std::vector<std::vector<double>> all;
+  std::vector<Clock> clocks;
   for (Slot &slot : group.slots) {
-    std::string name = "state." + std::to_string(index++) + ".step";
-    double count = find(state, name)->item<double>();
-    auto known = std::find(counts.begin(), counts.end(), count);
-    slot.clock = static_cast<size_t>(known - counts.begin());
-    if (known != counts.end())
+    auto valueOf = [&](const std::string &name) {
+      return find(state, stateName(index, name))->item<double>();
+    };
+    std::vector<double> values = {valueOf("step")};
+    for (const StateSpec &spec : scalars)
+      values.push_back(valueOf(spec.name));
+    ++index;
+    auto known = std::find(all.begin(), all.end(), values);
+    slot.clock = static_cast<size_t>(known - all.begin());
+    if (known != all.end())
       continue;
-    // The first clock stays the tensor that a traced step has captured.
+    // The first clock's tensors stay those that a traced step has captured.
     clocks.push_back(clocks.empty() ? group.clocks[0]
                                     : group.clocks[0].clone());
-    counts.push_back(count);
+    all.push_back(std::move(values));
   }
-  for (size_t i = 0; i < clocks.size(); ++i)
-    clocks[i].fill_(counts[i]);
+  for (size_t i = 0; i < clocks.size(); ++i) {
+    clocks[i].step.fill_(all[i][0]);
+    for (size_t j = 0; j < scalars.size(); ++j)
+      clocks[i].scalars[j].fill_(all[i][j + 1]);
+  }
   group.clocks = std::move(clocks);
 }
 
@@ -237,11 +269,17 @@ void Optimizer::load_state_dict(const StateDict &state, At at) {
   nn::requireFits(expected, state, true, {"Optimizer::load_state_dict", at});
   nn::EagerScope scope;
   size_t index = 0;
-  for (Group &group : groups)
+  for (size_t g = 0; g < groups.size(); ++g) {
+    Group &group = groups[g];
+    size_t first = index;
     loadClocks(group, state, index);
-  for (const NamedTensor &entry : state_dict())
-    if (!entry.name.ends_with(".step"))
-      entry.tensor.copy_(*find(state, entry.name));
+    std::vector<StateSpec> specs = group.rule->state();
+    for (size_t s = 0; s < group.slots.size(); ++s)
+      for (size_t i = 0; i < specs.size(); ++i)
+        group.slots[s].state[i].copy_(
+            *find(state, stateName(first + s, specs[i].name)));
+    group.lr.copy_(*find(state, learningRateName(g)));
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -25,8 +25,8 @@ public:
     return {{"momentum_buffer"}};
   }
 
-  std::vector<Tensor> prepare(const Tensor &lr,
-                              const Tensor &step) const override {
+  std::vector<Tensor> prepare(const Tensor &lr, const Tensor &step,
+                              std::span<const Tensor>) const override {
     if (!isDamped())
       return {neg(lr)};
     // The first gradient counts in full.

@@ -39,8 +39,7 @@ namespace tinh::optim {
 // The rules
 //===----------------------------------------------------------------------===//
 
-/// A tensor that an optimizer keeps for each parameter, of the parameter's
-/// shape and dtype.
+/// A tensor that an optimizer keeps.
 struct StateSpec {
   std::string name;   ///< As in PyTorch: "exp_avg".
   double initial = 0; ///< What all elements are before the first step.
@@ -54,14 +53,20 @@ public:
   virtual std::string name() const = 0;
   /// The learning rate to begin with.
   virtual double learning_rate() const = 0;
+  /// For each parameter, of its shape and dtype.
   virtual std::vector<StateSpec> state() const = 0;
+  /// Numbers that follow from the steps so far, of rank 0, in lr's dtype.
+  /// Parameters that were always updated together share them.
+  virtual std::vector<StateSpec> scalar_state() const { return {}; }
 
   /// What the updates of all parameters in a step have in common, of rank 0, in
   /// lr's dtype: from the learning rate and the number of the step, which is 1
   /// in the first. Both have rank 0 and the same dtype, that of the parameters
-  /// if they are float64, else float32.
-  virtual std::vector<Tensor> prepare(const Tensor &lr,
-                                      const Tensor &step) const = 0;
+  /// if they are float64, else float32. Changes `scalars`, tensors as
+  /// scalar_state() declares them, in place.
+  virtual std::vector<Tensor>
+  prepare(const Tensor &lr, const Tensor &step,
+          std::span<const Tensor> scalars) const = 0;
   /// Changes the parameter and its state, tensors as state() declares them, in
   /// place. `common` is what prepare() gave for this step. The gradient is not
   /// changed. To be called where nothing is recorded (NoGrad).
@@ -183,6 +188,12 @@ public:
   void load_state_dict(const StateDict &state, At at = At::current());
 
 private:
+  struct Clock {
+    Tensor step; ///< Steps so far.
+    std::vector<Tensor> scalars;
+
+    Clock clone() const;
+  };
   struct Slot {
     Tensor parameter;
     std::vector<Tensor> state;
@@ -193,9 +204,8 @@ private:
     Rule rule;
     Tensor lr;
     std::vector<Slot> slots;
-    /// Steps so far; those parameters share one that were always updated
-    /// together.
-    std::vector<Tensor> clocks;
+    /// Those parameters share one that were always updated together.
+    std::vector<Clock> clocks;
   };
   const Group &groupAt(size_t index) const;
   static void stepGroup(Group &group, const Tensor &condition, At at);
