@@ -23,6 +23,7 @@ from ._tinh.optim import (
     clip_grad_norm_ as clip_grad_norm_,
     clip_grad_value_ as clip_grad_value_,
     lion as lion,
+    nadam as nadam,
     rmsprop as rmsprop,
     schedule as schedule,
     sgd as sgd,

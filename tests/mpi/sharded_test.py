@@ -57,7 +57,7 @@ class Sharded(unittest.TestCase):
             "outputs": ["y"],
         }
         (cls.folder / f"{ranks}.json").write_text(json.dumps(model))
-        train = ("--train", "--loss=mse", "--optimizer=adam,lr=0.01")
+        train = ("--train", "--loss=mse", "--optimizer=nadam,lr=0.01")
         command = [BIN_DIR / "graph-compile", f"{ranks}.json", "-o", f"{ranks}.so"]
         done = subprocess.run(
             [*command, *train, *options],

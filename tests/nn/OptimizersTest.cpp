@@ -122,6 +122,23 @@ TEST(Optimizers, StateIsLoadedToGoOn) {
   });
 }
 
+/// One that has been updated more often than the other keeps its steps.
+TEST(Optimizers, StateOfTheirOwnChangesNothing) {
+  Tensor a = requires_grad_(zeros(2)), b = requires_grad_(zeros(2));
+  optim::Optimizer optimizer({a, b}, optim::nadam());
+  set_grad(b, ones(2));
+  optimizer.step();
+  auto values = [&] {
+    std::vector<Reals> all;
+    for (const NamedTensor &entry : optimizer.state_dict())
+      all.push_back(reals(entry.tensor));
+    return all;
+  };
+  auto before = values();
+  optimizer.load_state_dict(optimizer.state_dict());
+  EXPECT_EQ(values(), before);
+}
+
 TEST(Optimizers, GroupsHaveRatesOfTheirOwn) {
   Tensor a = requires_grad_(zeros(2)), b = requires_grad_(zeros(2));
   optim::Optimizer optimizer(

@@ -378,6 +378,8 @@ def optimizer_record(name, make, **options):
         "options": options,
         "parameters": [described(p) for p in parameters],
     }
+    # That of numbers in the state, too.
+    torch.set_default_dtype(torch.float64)
     optimizer = make([p.requires_grad_() for p in parameters], **given)
     gradients = []
     for step in range(STEPS):
@@ -388,6 +390,7 @@ def optimizer_record(name, make, **options):
             p.grad = g
         optimizer.step()
         gradients.append([None if g is None else described(g)["data"] for g in drawn])
+    torch.set_default_dtype(torch.float32)
     record["gradients"] = gradients
     record["expected"] = [described(p) for p in parameters]
     record["state"] = [
@@ -415,14 +418,8 @@ def optimizers():
     yield r("adamw", optim.AdamW)
     yield r("adamw", optim.AdamW, lr=0.05, weight_decay=0.2, amsgrad=True)
     yield r("adagrad", optim.Adagrad)
-    yield r(
-        "adagrad",
-        optim.Adagrad,
-        lr=0.1,
-        lr_decay=0.05,
-        weight_decay=0.1,
-        initial_accumulator_value=0.2,
-    )
+    more = {"weight_decay": 0.1, "initial_accumulator_value": 0.2}
+    yield r("adagrad", optim.Adagrad, lr=0.1, lr_decay=0.05, **more)
     yield r("rmsprop", optim.RMSprop)
     yield r("rmsprop", optim.RMSprop, lr=0.02, alpha=0.9, momentum=0.7, centered=True)
     yield r("rmsprop", optim.RMSprop, lr=0.02, centered=True, weight_decay=0.1)
@@ -430,6 +427,9 @@ def optimizers():
     yield r("lion", Lion, lr=0.01, beta1=0.8, beta2=0.9, weight_decay=0.1)
     yield r("adamax", optim.Adamax)
     yield r("adamax", optim.Adamax, lr=0.02, beta2=0.9, weight_decay=0.1, eps=1e-3)
+    yield r("nadam", optim.NAdam)
+    yield r("nadam", optim.NAdam, lr=0.02, beta1=0.8, weight_decay=0.1, momentum_decay=0.3)
+    yield r("nadam", optim.NAdam, weight_decay=0.1, decoupled_weight_decay=True)
 
 
 def clipping():

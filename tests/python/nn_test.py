@@ -70,7 +70,7 @@ class NnTest(unittest.TestCase):
         np.testing.assert_allclose(layer(tinh.tensor(x)).numpy(), expected, rtol=1e-5)
 
     def test_all_rules_train(self):
-        for name in ("sgd", "adam", "adamw", "adamax", "adagrad", "rmsprop", "lion"):
+        for name in ("sgd", "adam", "adamw", "adamax", "nadam", "adagrad", "rmsprop", "lion"):
             self.setUp()
             rule = getattr(optim, name)(lr=0.05 if name == "sgd" else 3e-3)
             self.assertEqual(rule.name, name)

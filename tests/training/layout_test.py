@@ -27,6 +27,7 @@ OPTIMIZERS = [
     "adam,lr=0.01",
     "adamw,lr=0.01",
     "adamax,lr=0.01",
+    "nadam,lr=0.01",
     "adagrad,lr=0.05",
     "rmsprop,lr=0.01",
     "lion,lr=0.001",

@@ -37,9 +37,9 @@ void optim::moveAverage(const Tensor &average, const Tensor &value,
 using Maker = Rule (*)(nn::OptionReader &options, At at);
 
 static const std::vector<std::pair<std::string, Maker>> kRules = {
-    {"sgd", makeSgd},       {"adam", makeAdam},       {"adamw", makeAdamW},
-    {"adamax", makeAdamax}, {"adagrad", makeAdagrad}, {"rmsprop", makeRmsprop},
-    {"lion", makeLion},
+    {"sgd", makeSgd},         {"adam", makeAdam},   {"adamw", makeAdamW},
+    {"adamax", makeAdamax},   {"nadam", makeNAdam}, {"adagrad", makeAdagrad},
+    {"rmsprop", makeRmsprop}, {"lion", makeLion},
 };
 
 Rule optim::make(std::string_view name, const Options &options, At at) {

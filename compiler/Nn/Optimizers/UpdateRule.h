@@ -31,6 +31,7 @@ Rule makeSgd(nn::OptionReader &options, At at);
 Rule makeAdam(nn::OptionReader &options, At at);
 Rule makeAdamW(nn::OptionReader &options, At at);
 Rule makeAdamax(nn::OptionReader &options, At at);
+Rule makeNAdam(nn::OptionReader &options, At at);
 Rule makeAdagrad(nn::OptionReader &options, At at);
 Rule makeRmsprop(nn::OptionReader &options, At at);
 Rule makeLion(nn::OptionReader &options, At at);

@@ -115,6 +115,18 @@ struct AdamaxOptions {
 /// mean square: arXiv:1412.6980, section 7.1.
 Rule adamax(const AdamaxOptions &options = {}, At at = At::current());
 
+struct NAdamOptions {
+  double lr = 2e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;
+  double momentum_decay = 4e-3;
+  bool decoupled_weight_decay = false; ///< As AdamW's.
+};
+/// Adam with Nesterov's momentum: Dozat, Incorporating Nesterov Momentum into
+/// Adam.
+Rule nadam(const NAdamOptions &options = {}, At at = At::current());
+
 struct AdagradOptions {
   double lr = 1e-2;
   double lr_decay = 0;
@@ -142,8 +154,9 @@ struct LionOptions {
 /// arXiv:2302.06675
 Rule lion(const LionOptions &options = {}, At at = At::current());
 
-/// "sgd", "adam", "adamw", "adamax", "adagrad", "rmsprop" or "lion", with
-/// options by the names of the fields above: make("adam", {{"lr", 0.001}}).
+/// "sgd", "adam", "adamw", "adamax", "nadam", "adagrad", "rmsprop" or "lion",
+/// with options by the names of the fields above: make("adam", {{"lr",
+/// 0.001}}).
 Rule make(std::string_view name, const Options &options = {},
           At at = At::current());
 /// The names of all.
