@@ -68,9 +68,11 @@ def quantize(x, scale, zero):
 class FusedOpsTest(node_models.NodeTest):
     def test_activations(self):
         model = Model()
-        x, bias = self.random(3, 5), self.random(5)
+        x, bias = self.random(3, 6), self.random(6)
         model.add("Gelu", [x], [gelu(x)])
         model.add("BiasGelu", [x, bias], [gelu(x + bias)])
+        left, right = np.split(x + bias, 2, -1)
+        model.add("BiasSplitGelu", [x, bias], [left * gelu(right)])
         model.add("FastGelu", [x], [tanh_gelu(x)])
         model.add("FastGelu", [x, bias], [tanh_gelu(x + bias)])
         model.add("QuickGelu", [x], [x * sigmoid(1.702 * x)])

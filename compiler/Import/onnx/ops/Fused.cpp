@@ -139,6 +139,19 @@ Results biasGelu(NodeBuilder &b) {
   return {b.create<graph::GeluOp>({b.add(x, b.input(1))})};
 }
 
+/// Of x + bias, the left half times the GELU of the right one.
+Results biasSplitGelu(NodeBuilder &b) {
+  Value sum = b.add(b.input(0), b.input(1));
+  if (b.failed())
+    return {Value()};
+  if (b.rank(sum) < 1 || b.shape(sum).back() % 2)
+    return {b.fail("expected an input with an even last dimension, found " +
+                   graph::shapeToString(sum.getType()))};
+  int64_t last = b.rank(sum) - 1, half = b.shape(sum).back() / 2;
+  Value gate = b.create<graph::GeluOp>({b.sliceAxis(sum, last, half, half)});
+  return {b.mul(b.sliceAxis(sum, last, 0, half), gate)};
+}
+
 Results fastGelu(NodeBuilder &b) {
   Value x = b.input(0);
   if (b.has(1))
@@ -244,6 +257,7 @@ Results embedLayerNorm(NodeBuilder &b) {
 
 OpFamily fusedOps() {
   return {{"com.microsoft.BiasGelu", biasGelu, {1, 2, 2}},
+          {"com.microsoft.BiasSplitGelu", biasSplitGelu, {1, 2, 2}},
           {"com.microsoft.EmbedLayerNormalization", embedLayerNorm, {1, 1, 9}},
           {"com.microsoft.FastGelu", fastGelu, {1, 1, 2}},
           {"com.microsoft.FusedConv", fusedConv, {1, 2, 4}},
