@@ -5,13 +5,15 @@
 """What graph-scale predicts for ranks on this machine, beside what they take.
 
     ranks.py [--bin build/bin] [--work build/ranks] [--ranks 2,4] [--rounds 5]
+    ranks.py --threads
     ranks.py --large
 
 Compiles data-parallel training steps, fits the network on the MLP, by
 `mpirun graph-scale --fit` and by what its step takes, and lets `mpirun graph-run` and `graph-scale` take turns on
 the others, of which the model knows nothing but the times of their steps. One thread a
 rank; prints a table for docs/benchmarks/scaling.md: medians, and the median of the
-rounds' ratios. --large compiles the networks that are estimated there for more ranks than
+rounds' ratios. --threads measures two ranks of one thread beside one process of two, with
+the same batch in all, in turns, by each MPI. --large compiles the networks that are estimated there for more ranks than
 this machine has, and stops. Needs Open MPI and NumPy.
 """
 
@@ -19,6 +21,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import statistics
 import struct
 import subprocess
@@ -54,6 +57,36 @@ MODELS = {
     ),
 }
 
+# Made for a batch of the first number times as much.
+THREADS = {
+    "mlp, 512 samples": (
+        lambda times: gpu_models.mlp(batch=256 * times),
+        "mse",
+        "adam,lr=0.0001",
+    ),
+    "transformer, 16 × 64 tokens of 256": (
+        lambda times: gpu_models.bert(
+            batch=8 * times, tokens=64, width=256, heads=4, layers=2, words=1000
+        ),
+        "mse",
+        "adam,lr=0.0001",
+    ),
+    "resnet18, 16 images of 64 × 64": (
+        lambda times: gpu_models.resnet(
+            (2, 2, 2, 2), False, batch=8 * times, size=64
+        ),
+        "cross_entropy",
+        "adam,lr=0.0001",
+    ),
+    "resnet18, 64 images of 64 × 64": (
+        lambda times: gpu_models.resnet(
+            (2, 2, 2, 2), False, batch=32 * times, size=64
+        ),
+        "cross_entropy",
+        "adam,lr=0.0001",
+    ),
+}
+
 MOMENTUM = "sgd,lr=0.001,momentum=0.9"
 LARGE = {
     "resnet50": (
@@ -84,24 +117,23 @@ def write_weights(path, tensors):
     path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data))
 
 
-def compile_step(options, name):
-    make, loss, optimizer = (MODELS | LARGE)[name]
-    model = make()
+def compile_step(options, name, model, loss, optimizer, *arguments):
     source = options.work / f"{name}{model.suffix}"
     source.write_text(model.text)
     weights = options.work / f"{name}.safetensors"
     write_weights(weights, model.tensors)
     artifact = options.work / f"{name}.so"
-    command = [options.bin / "graph-compile", source, "--train", "--data-parallel"]
+    command = [options.bin / "graph-compile", source, "--train", *arguments]
     command += [f"--loss={loss}", f"--optimizer={optimizer}"]
     command += ["--load-weights", weights, "-o", artifact]
     subprocess.run(command, check=True)
     return artifact
 
 
-def launch(options, ranks, tool, artifact, *arguments):
-    command = ["mpirun.openmpi", "-n", ranks, options.bin / tool, artifact]
-    command += ["--threads=1", "--function=train_step", "--json", *arguments]
+def launch(options, ranks, tool, artifact, *arguments, mpi="openmpi", threads=1):
+    command = [f"mpirun.{mpi}", "-n", ranks] if ranks > 1 else []
+    command += [options.bin / tool, artifact, f"--threads={threads}"]
+    command += ["--function=train_step", "--json", *arguments]
     done = subprocess.run(
         list(map(str, command)),
         stdout=subprocess.PIPE,
@@ -112,12 +144,12 @@ def launch(options, ranks, tool, artifact, *arguments):
     return json.loads(done.stdout)
 
 
-def measured(options, ranks, artifact):
+def measured(options, ranks, artifact, **how):
     """The median step of ranks that train, in ms."""
-    one = launch(options, ranks, "graph-run", artifact, "--runs=3")["median_ms"]
+    one = launch(options, ranks, "graph-run", artifact, "--runs=3", **how)["median_ms"]
     count = max(5, round(options.seconds * 1e3 / one))
     arguments = ("--warmup=3", f"--runs={count}")
-    return launch(options, ranks, "graph-run", artifact, *arguments)["median_ms"]
+    return launch(options, ranks, "graph-run", artifact, *arguments, **how)["median_ms"]
 
 
 def predicted(options, ranks, artifact, network):
@@ -160,6 +192,29 @@ def fit(options, ranks, artifact):
     }
 
 
+def beside_threads(options):
+    """Two ranks of one thread, beside one process of two."""
+    print("| step | one process, ms | Open MPI | MPICH |\n|---|---|---|---|")
+    for title, (make, loss, optimizer) in THREADS.items():
+        name = re.sub("[^a-z0-9]+", "_", title)
+        both = compile_step(options, name, make(2), loss, optimizer)
+        half = compile_step(
+            options, name + "_half", make(1), loss, optimizer, "--data-parallel"
+        )
+        together, ratios = [], {mpi: [] for mpi in ("openmpi", "mpich")}
+        for _ in range(options.rounds):
+            together.append(measured(options, 1, both, threads=2))
+            for mpi, found in ratios.items():
+                found.append(measured(options, 2, half, mpi=mpi) / together[-1])
+        print(
+            f"| {title} | {statistics.median(together):.1f} | "
+            + " | ".join(f"{statistics.median(r):.2f}" for r in ratios.values())
+            + " |",
+            {mpi: [f"{r:.2f}" for r in found] for mpi, found in ratios.items()},
+            flush=True,
+        )
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     root = pathlib.Path(__file__).resolve().parent.parent
@@ -167,6 +222,7 @@ def parse_arguments():
     parser.add_argument("--work", type=pathlib.Path, default=root / "build/ranks")
     parser.add_argument("--ranks", default="2,4")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", action="store_true")
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--seconds", type=float, default=1)
     return parser.parse_args()
@@ -175,8 +231,12 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     options.work.mkdir(parents=True, exist_ok=True)
-    names = LARGE if options.large else MODELS
-    artifacts = {name: compile_step(options, name) for name in names}
+    if options.threads:
+        return beside_threads(options)
+    artifacts = {
+        name: compile_step(options, name, make(), loss, optimizer, "--data-parallel")
+        for name, (make, loss, optimizer) in (LARGE if options.large else MODELS).items()
+    }
     if options.large:
         return
     rows = ["| model | ranks | measured, ms | predicted, ms | difference |"]

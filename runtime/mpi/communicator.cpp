@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "communicator.h"
 
+#include "messages.h"
+#include "rounds.h"
+
 #include <algorithm>
 
 namespace tinh::mpi {
@@ -62,8 +65,8 @@ Communicator::~Communicator() {
   {
     std::lock_guard lock(mutex);
     is_leaving = true;
+    wake();
   }
-  for_progress.notify_one();
   thread.join();
 }
 
@@ -78,7 +81,7 @@ const char *Communicator::begin(const tinh_collective_t &collective,
   ticket = num_started++;
   tickets.emplace(ticket, std::nullopt);
   queue.emplace_back(ticket, collective);
-  for_progress.notify_one();
+  wake();
   return nullptr;
 }
 
@@ -104,7 +107,14 @@ void Communicator::give_up(const char *why) {
   std::lock_guard lock(mutex);
   if (abort_reason.empty())
     abort_reason = "rank " + std::to_string(rank) + " has given up: " + why;
+  wake();
+}
+
+/// The progress thread. With the mutex locked, without which it does not end.
+void Communicator::wake() {
   for_progress.notify_one();
+  if (memory && failure.empty())
+    memory->wake(static_cast<int>(local_rank));
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,6 +128,7 @@ void Communicator::run() {
     Peers &peers = *owned;
     {
       std::lock_guard lock(mutex);
+      memory = group.share_memory();
       rank = static_cast<uint32_t>(group.rank);
       num_ranks = static_cast<uint32_t>(group.num_ranks);
       local_rank = static_cast<uint32_t>(group.local_rank);
@@ -149,10 +160,14 @@ void Communicator::run() {
 
 void Communicator::progress(Group &group, Peers &peers) {
   for (;;) {
-    take_started(group);
-    rest(advance());
-    peers.poll(num_begun);
-    check_overdue(peers);
+    bool has_moved = take_started(group);
+    has_moved |= advance();
+    memory ? sleep(has_moved) : rest(has_moved);
+    if (auto now = Clock::now(); !memory || now - last_polled >= 1ms) {
+      last_polled = now;
+      peers.poll(num_begun);
+      check_overdue(peers);
+    }
     std::unique_lock lock(mutex);
     if (!abort_reason.empty())
       throw Failure(abort_reason);
@@ -161,46 +176,59 @@ void Communicator::progress(Group &group, Peers &peers) {
     lock.unlock();
     if (!active.empty())
       throw Failure("rank " + std::to_string(rank) + " has left before the " +
-                    active.front().operation.describe() + " was finished");
+                    active.front().operation->describe() + " was finished");
     peers.leave(num_begun);
+    if (memory)
+      memory->release();
     return group.finalize();
   }
 }
 
-/// Begins what the program has started; waits for that for some milliseconds if
-/// there is nothing else to do.
-void Communicator::take_started(const Group &group) {
+/// Begins what the program has started, and says whether that was anything;
+/// waits for it for some milliseconds if there is nothing else to do.
+bool Communicator::take_started(const Group &group) {
   std::deque<std::pair<uint64_t, tinh_collective_t>> started;
   {
     std::unique_lock lock(mutex);
-    if (active.empty())
+    if (active.empty() && !memory)
       for_progress.wait_for(lock, 10ms, [&] {
         return !queue.empty() || is_leaving || !abort_reason.empty();
       });
     started.swap(queue);
   }
   for (auto &[ticket, collective] : started) {
-    active.push_back({Operation(collective, group), ticket, Clock::now()});
-    active.back().operation.begin();
+    active.push_back({make(collective, group), ticket, Clock::now()});
+    active.back().operation->begin();
     ++num_begun;
   }
+  return !started.empty();
 }
 
-/// Whether anything has been finished.
+std::unique_ptr<Operation>
+Communicator::make(const tinh_collective_t &collective, const Group &group) {
+  if (!memory)
+    return std::make_unique<Messages>(collective, group);
+  auto rounds =
+      std::make_unique<Rounds>(collective, group, *memory, num_rounds);
+  num_rounds = rounds->end();
+  return rounds;
+}
+
+/// Whether anything has been done.
 bool Communicator::advance() {
   bool may_gather = true, has_moved = false;
   for (Active &each : active) {
-    Operation &operation = each.operation;
-    if (operation.is_done())
+    Operation &operation = *each.operation;
+    if (each.is_finished)
       continue;
-    bool would_gather = operation.will_gather();
-    operation.advance(may_gather);
+    has_moved |= operation.advance(may_gather);
     may_gather &= !operation.will_gather();
-    has_moved |= operation.is_done() || would_gather != operation.will_gather();
-    if (operation.is_done())
+    if (operation.is_done()) {
+      each.is_finished = true;
       finish(each.ticket);
+    }
   }
-  while (!active.empty() && active.front().operation.is_done())
+  while (!active.empty() && active.front().is_finished)
     active.pop_front();
   return has_moved;
 }
@@ -208,11 +236,11 @@ bool Communicator::advance() {
 void Communicator::check_overdue(const Peers &peers) const {
   for (const Active &each : active) {
     auto late = Clock::now() - each.begun;
-    if (!each.operation.is_scattering() ||
+    if (each.operation->has_all_ranks() ||
         (late <= timeout && !peers.previous_has_left()))
       continue;
     int previous = peers.previous();
-    auto what = "the " + each.operation.describe() + ", collective " +
+    auto what = "the " + each.operation->describe() + ", collective " +
                 std::to_string(each.ticket);
     auto that = "rank " + std::to_string(previous);
     if (peers.started_by_previous() <= each.ticket)
@@ -237,6 +265,18 @@ void Communicator::rest(bool has_moved) {
     std::this_thread::yield();
   else
     std::this_thread::sleep_for(20us);
+}
+
+/// Until another rank has gone on, or the program wants something.
+void Communicator::sleep(bool has_moved) {
+  bool may_sleep = is_announced && !has_moved;
+  is_announced = !is_announced && !has_moved;
+  if (may_sleep)
+    memory->sleep(10ms);
+  else if (is_announced)
+    memory->announce(); // And looks once more.
+  else
+    memory->retract();
 }
 
 void Communicator::finish(uint64_t ticket) {

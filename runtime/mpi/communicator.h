@@ -10,7 +10,8 @@
 //   1. start(): a thread of the program puts it into the queue.
 //   2. progress(): the communicator's thread takes it from there and posts its
 //      first message, in the order of the queue,
-//   3. and asks MPI again and again how far its messages are (Operation).
+//   3. and asks MPI again and again how far its messages are (Messages), or
+//      goes through its rounds with the other ranks of the machine (Rounds).
 //   4. It is done: its ticket is marked, and whoever waits for it wakes up.
 //
 //===----------------------------------------------------------------------===//
@@ -19,6 +20,7 @@
 
 #include "operation.h"
 #include "peers.h"
+#include "shared_memory.h"
 
 #include <condition_variable>
 #include <deque>
@@ -38,9 +40,10 @@ public:
 private:
   /// What the progress thread has begun.
   struct Active {
-    Operation operation;
+    std::unique_ptr<Operation> operation;
     uint64_t ticket;
     Clock::time_point begun;
+    bool is_finished = false;
   };
 
   // For the program's threads.
@@ -51,10 +54,14 @@ private:
   // The progress thread.
   void run();
   void progress(Group &group, Peers &peers);
-  void take_started(const Group &group);
+  bool take_started(const Group &group);
+  std::unique_ptr<Operation> make(const tinh_collective_t &collective,
+                                  const Group &group);
   bool advance();
   void check_overdue(const Peers &peers) const;
   void rest(bool has_moved);
+  void sleep(bool has_moved);
+  void wake();
   void finish(uint64_t ticket);
   void fail(const std::string &why);
 
@@ -74,9 +81,12 @@ private:
 
   // The progress thread's own.
   std::deque<Active> active; ///< In the order of their tickets.
-  uint64_t num_begun = 0;
-  Clock::time_point last_moved;
+  uint64_t num_begun = 0, num_rounds = 0;
+  Clock::time_point last_moved, last_polled;
+  bool is_announced = false; ///< That it will sleep, if nothing is to be done.
 
+  /// Null if ranks send messages. Set before the program goes on.
+  std::unique_ptr<SharedMemory> memory;
   std::thread thread;
 };
 

@@ -56,26 +56,27 @@ template <typename Sum> Sum combine(tinh_reduction_t reduction, Sum a, Sum b) {
 }
 
 template <typename Element>
-void reduce_elements(tinh_reduction_t reduction, const void *parts,
-                     size_t stride, uint32_t num_parts, size_t count,
+void reduce_elements(tinh_reduction_t reduction,
+                     std::span<const void *const> parts, size_t count,
                      void *output) {
   using Sum = typename Element::Sum;
-  const auto *from = static_cast<const typename Element::Stored *>(parts);
-  auto *to = static_cast<typename Element::Stored *>(output);
+  using Stored = typename Element::Stored;
+  auto *to = static_cast<Stored *>(output);
   constexpr size_t kBlock = 512; // Of sums, within the first-level cache.
   Sum sums[kBlock];
   for (size_t begin = 0; begin < count; begin += kBlock) {
     size_t n = std::min(kBlock, count - begin);
+    const auto *first = static_cast<const Stored *>(parts[0]) + begin;
     for (size_t i = 0; i < n; ++i)
-      sums[i] = Element::load(from[begin + i]);
-    for (uint32_t part = 1; part < num_parts; ++part) {
-      const auto *row = from + part * stride + begin;
+      sums[i] = Element::load(first[i]);
+    for (const void *part : parts.subspan(1)) {
+      const auto *row = static_cast<const Stored *>(part) + begin;
       for (size_t i = 0; i < n; ++i)
         sums[i] = combine<Sum>(reduction, sums[i], Element::load(row[i]));
     }
     if (reduction == TINH_REDUCE_MEAN)
       for (size_t i = 0; i < n; ++i)
-        sums[i] /= static_cast<Sum>(num_parts);
+        sums[i] /= static_cast<Sum>(parts.size());
     for (size_t i = 0; i < n; ++i)
       to[begin + i] = Element::store(sums[i]);
   }
@@ -127,11 +128,10 @@ bool is_reducible(tinh_dtype_t dtype, tinh_reduction_t reduction) {
   }
 }
 
-void reduce(tinh_dtype_t dtype, tinh_reduction_t reduction, const void *parts,
-            size_t stride, uint32_t num_parts, size_t count, void *output) {
+void reduce(tinh_dtype_t dtype, tinh_reduction_t reduction,
+            std::span<const void *const> parts, size_t count, void *output) {
   auto run = [&]<typename Element>(Element) {
-    reduce_elements<Element>(reduction, parts, stride, num_parts, count,
-                             output);
+    reduce_elements<Element>(reduction, parts, count, output);
   };
   switch (dtype) {
   case TINH_DTYPE_F16:

@@ -16,6 +16,7 @@
 #include "tinh/collectives.h"
 
 #include <cstddef>
+#include <span>
 
 namespace tinh::mpi {
 
@@ -25,10 +26,10 @@ size_t element_size(tinh_dtype_t dtype);
 /// Whether the elements of this type can be reduced so.
 bool is_reducible(tinh_dtype_t dtype, tinh_reduction_t reduction);
 
-/// Reduces the first `count` elements of each of `num_parts` parts, which lie
-/// `stride` elements apart, into `output`, which may be the first part.
-void reduce(tinh_dtype_t dtype, tinh_reduction_t reduction, const void *parts,
-            size_t stride, uint32_t num_parts, size_t count, void *output);
+/// Reduces `parts`, at least one of `count` elements each, into `output`, which
+/// may be one of them.
+void reduce(tinh_dtype_t dtype, tinh_reduction_t reduction,
+            std::span<const void *const> parts, size_t count, void *output);
 
 void round_to_bf16(const float *from, size_t count, uint16_t *to);
 void extend_bf16(const uint16_t *from, size_t count, float *to);

@@ -8,8 +8,11 @@
 #include "group.h"
 
 #include "../src/shared/cpu_count.h"
+#include "shared_memory.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <vector>
 
 namespace tinh::mpi {
@@ -103,19 +106,27 @@ Group::Group() {
   gather = duplicate();
   control = duplicate();
 
-  MPI_Comm local = MPI_COMM_NULL;
   check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
-                            MPI_INFO_NULL, &local),
+                            MPI_INFO_NULL, &machine),
         "MPI_Comm_split_type");
-  check(MPI_Comm_rank(local, &local_rank), "MPI_Comm_rank");
-  check(MPI_Comm_size(local, &num_local_ranks), "MPI_Comm_size");
-  cpus = share_of_cpus(local, static_cast<size_t>(local_rank),
+  check(MPI_Comm_rank(machine, &local_rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(machine, &num_local_ranks), "MPI_Comm_size");
+  cpus = share_of_cpus(machine, static_cast<size_t>(local_rank),
                        static_cast<size_t>(num_local_ranks));
-  check(MPI_Comm_free(&local), "MPI_Comm_free");
+}
+
+std::unique_ptr<SharedMemory> Group::share_memory() const {
+  const char *wanted = std::getenv("TINH_MPI_SHARED_MEMORY");
+  int is_wanted = num_local_ranks == num_ranks &&
+                  (!wanted || std::string_view(wanted) != "off");
+  // One that is told otherwise would wait for messages.
+  check(MPI_Allreduce(MPI_IN_PLACE, &is_wanted, 1, MPI_INT, MPI_MIN, control),
+        "MPI_Allreduce");
+  return is_wanted ? SharedMemory::allocate(machine) : nullptr;
 }
 
 void Group::finalize() {
-  for (MPI_Comm *comm : {&scatter, &gather, &control})
+  for (MPI_Comm *comm : {&scatter, &gather, &control, &machine})
     check(MPI_Comm_free(comm), "MPI_Comm_free");
   if (is_ours)
     check(MPI_Finalize(), "MPI_Finalize");

@@ -13,11 +13,14 @@
 #define TINH_RUNTIME_MPI_GROUP_H
 
 #include <cstdint>
+#include <memory>
 #include <mpi.h>
 #include <stdexcept>
 #include <string>
 
 namespace tinh::mpi {
+
+class SharedMemory;
 
 /// What a user is told.
 struct Failure : std::runtime_error {
@@ -38,6 +41,10 @@ public:
   /// Initialises MPI, unless the program has done so.
   Group();
 
+  /// Memory of all ranks, if all are on one machine, and the environment does
+  /// not say TINH_MPI_SHARED_MEMORY=off; else null. All ranks must ask for it.
+  std::unique_ptr<SharedMemory> share_memory() const;
+
   /// Ends MPI if it was begun here. All ranks must do so.
   void finalize();
 
@@ -49,6 +56,7 @@ public:
   MPI_Comm scatter = MPI_COMM_NULL; ///< First messages of collectives,
   MPI_Comm gather = MPI_COMM_NULL;  ///< their second ones,
   MPI_Comm control = MPI_COMM_NULL; ///< and what ranks tell one another.
+  MPI_Comm machine = MPI_COMM_NULL; ///< The ranks of this one.
 
 private:
   bool is_ours = false; ///< MPI was initialised here.

@@ -162,6 +162,16 @@ TEST(Collectives, MoveWhatRanksHave) {
   check_all<float>(TINH_BROADCAST, TINH_REDUCE_SUM);
 }
 
+/// More than a round.
+TEST(Collectives, TakeWhatIsLarge) {
+  for (auto kind : {TINH_ALL_REDUCE, TINH_REDUCE_SCATTER, TINH_ALL_GATHER,
+                    TINH_BROADCAST}) {
+    auto c = make<float>(kind, TINH_REDUCE_SUM, 11, 300007);
+    wait(start(c.collective, c.input.data(), c.output.data()));
+    expect_equal(c.output, c.expected, "kind " + std::to_string(kind));
+  }
+}
+
 TEST(Collectives, WriteOverTheirInput) {
   for (size_t count : {size_t(10), size_t(50000)})
     for (auto kind : {TINH_ALL_REDUCE, TINH_BROADCAST}) {
