@@ -25,11 +25,12 @@ namespace tinh::mpi {
 
 namespace {
 
-constexpr uint64_t kSlots = 4;
-/// Of all ranks together, of which what is exchanged should stay in caches, and
-/// within what containers grant (Docker: 64 MiB).
-constexpr size_t kMostBytes = 16 << 20;
-constexpr size_t kLargestSlot = 512 << 10, kSmallestSlot = 64 << 10;
+// Ranks that share a core wait for it each time they wait for one another: many
+// and large slots let them go on alone. All of them together stay within what
+// containers have of such memory (Docker: 64 MiB).
+constexpr uint64_t kSlots = 8;
+constexpr size_t kLargestSlot = 1 << 20, kSmallestSlot = 64 << 10;
+constexpr size_t kMostBytes = 32 << 20;
 
 constexpr size_t kLine = 64, kPage = 4096;
 

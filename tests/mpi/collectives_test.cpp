@@ -162,7 +162,7 @@ TEST(Collectives, MoveWhatRanksHave) {
   check_all<float>(TINH_BROADCAST, TINH_REDUCE_SUM);
 }
 
-/// More than a round.
+/// More than a round, and than one slot has place for.
 TEST(Collectives, TakeWhatIsLarge) {
   for (auto kind : {TINH_ALL_REDUCE, TINH_REDUCE_SCATTER, TINH_ALL_GATHER,
                     TINH_BROADCAST}) {
