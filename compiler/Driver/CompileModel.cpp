@@ -52,6 +52,7 @@ training::TrainingOptions convert(const TrainingRequest &request) {
   options.learnScales = request.learnScales;
   options.lossScale = request.lossScale;
   options.accumulate = request.accumulate;
+  options.clipGradNorm = request.clipGradNorm;
   if (const auto &ranks = request.dataParallel)
     options.dataParallel = training::DataParallel{
         ranks->syncBatchNorm, ranks->wire, ranks->shardOptimizer};

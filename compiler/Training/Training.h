@@ -59,6 +59,9 @@ struct TrainingOptions {
   /// with options, "dynamic,growth_interval=1000". Empty: what the model's file
   /// says, or dynamic; in other precisions nothing.
   std::string lossScale;
+  /// The norm of all gradients together is at most this: larger ones are scaled
+  /// down; none: they stay as they are.
+  std::optional<double> clipGradNorm = {};
   std::optional<DataParallel> dataParallel = {};
   /// A step's batch is so many of the model's, whose gradients are added up one
   /// after the other.

@@ -198,6 +198,9 @@ LogicalResult TrainingBuilder::checkParts() {
   if (options.accumulate < 1)
     return main.emitError() << "expected a step of at least one batch, found "
                             << options.accumulate;
+  if (options.clipGradNorm && !(*options.clipGradNorm > 0))
+    return main.emitError() << "gradients are clipped to a norm above 0, not "
+                            << *options.clipGradNorm;
   auto prediction = cast<RankedTensorType>(main.getResultTypes()[0]);
   if (options.accumulate > 1 && prediction.getRank() < 2 &&
       loss.target(Shape(std::span(prediction.getShape())),

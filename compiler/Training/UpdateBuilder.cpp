@@ -112,17 +112,53 @@ void UpdateBuilder::reduceOverRanks(Pass &pass) {
   pass.loss = function.tensor(onRanks(named("loss"), [&](Ranks &ranks) {
     return ranks.reduce(reduction, loss);
   }));
-  bool divides = options.dataParallel->shards != 0;
-  if (divides)
+  if (isSharded())
     rank = onRanks(named("rank"), [](Ranks &ranks) { return ranks.rank(); });
   for (Parameter &parameter : pass.parameters) {
     Value gradient = function.value(parameter.gradient);
     parameter.gradient =
         function.tensor(onRanks(parameter.name, [&](Ranks &ranks) {
-          return divides ? ranks.reducePart(reduction, gradient)
-                         : ranks.reduceGradient(reduction, gradient);
+          return isSharded() ? ranks.reducePart(reduction, gradient)
+                             : ranks.reduceGradient(reduction, gradient);
         }));
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Of all gradients together
+//===----------------------------------------------------------------------===//
+
+static bool hasDoubles(ArrayRef<Parameter> parameters) {
+  return llvm::any_of(parameters, [](const Parameter &parameter) {
+    return parameter.tensor.dtype() == float64;
+  });
+}
+
+/// Of ranks that have parts of the gradients.
+Tensor UpdateBuilder::sumOverRanks(const Tensor &own) {
+  Value value = function.value(own);
+  return function.tensor(onRanks(
+      StringAttr::get(main.getContext(), "grad_norm"), [&](Ranks &ranks) {
+        return ranks.reduce(graph::ReduceKind::Sum, value);
+      }));
+}
+
+/// As clip_grad_norm_ does, which knows nothing of parts.
+void UpdateBuilder::clipGradients(MutableArrayRef<Parameter> parameters) {
+  if (!options.clipGradNorm || parameters.empty())
+    return;
+  DType dtype = hasDoubles(parameters) ? float64 : float32;
+  Tensor squares;
+  for (const Parameter &parameter : parameters) {
+    Tensor gradient = parameter.gradient.to(dtype);
+    Tensor square = sum(gradient * gradient);
+    squares = squares.defined() ? squares + square : square;
+  }
+  Tensor norm = sqrt(isSharded() ? sumOverRanks(squares) : squares);
+  Tensor factor = minimum(*options.clipGradNorm / (norm + 1e-6), 1.0);
+  for (Parameter &parameter : parameters)
+    parameter.gradient =
+        parameter.gradient * factor.to(parameter.gradient.dtype());
 }
 
 /// On all ranks, if they have parts of the gradients.
@@ -131,7 +167,7 @@ Tensor UpdateBuilder::areAllFinite(ArrayRef<Parameter> parameters) {
   for (const Parameter &parameter : parameters)
     gradients.push_back(parameter.gradient);
   Tensor finite = optim::all_finite(gradients);
-  if (!options.dataParallel || options.dataParallel->shards == 0)
+  if (!isSharded())
     return finite;
   Value own = function.value(finite.to(float32));
   Value share = onRanks(StringAttr::get(main.getContext(), "loss_scale"),
@@ -184,13 +220,11 @@ void UpdateBuilder::updatePart(const Parameter &parameter,
                   }));
 }
 
-void UpdateBuilder::updateParameters(ArrayRef<Parameter> parameters) {
-  bool isDouble = llvm::any_of(parameters, [](const Parameter &parameter) {
-    return parameter.tensor.dtype() == float64;
-  });
+void UpdateBuilder::updateParameters(MutableArrayRef<Parameter> parameters) {
+  clipGradients(parameters);
   OpBuilder &builder = function.raw();
-  auto scalar = RankedTensorType::get({}, isDouble ? builder.getF64Type()
-                                                   : builder.getF32Type());
+  auto scalar = RankedTensorType::get(
+      {}, hasDoubles(parameters) ? builder.getF64Type() : builder.getF32Type());
   Tensor lr = declare("optimizer.lr", scalar, rule->learning_rate());
   Tensor step = declare("optimizer.step", scalar, 0);
   step += 1;

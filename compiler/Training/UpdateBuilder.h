@@ -59,13 +59,18 @@ private:
   mlir::Value onRanks(mlir::StringAttr name,
                       llvm::function_ref<mlir::Value(Ranks &)> build);
   Tensor areAllFinite(llvm::ArrayRef<Parameter> parameters);
+  void clipGradients(llvm::MutableArrayRef<Parameter> parameters);
+  Tensor sumOverRanks(const Tensor &own);
+  bool isSharded() const {
+    return options.dataParallel && options.dataParallel->shards != 0;
+  }
   Tensor leastScale(const Tensor &now, mlir::TypedAttr initial);
   void updateParameter(const Parameter &parameter,
                        const std::vector<Tensor> &state,
                        const std::vector<Tensor> &common);
   void updatePart(const Parameter &parameter, const std::vector<Tensor> &state,
                   const std::vector<Tensor> &common);
-  void updateParameters(llvm::ArrayRef<Parameter> parameters);
+  void updateParameters(llvm::MutableArrayRef<Parameter> parameters);
   mlir::LogicalResult checkMasters(llvm::ArrayRef<Parameter> parameters);
   void updateScaled(llvm::MutableArrayRef<Parameter> parameters);
 

@@ -87,6 +87,7 @@ def compile_training(
     learn_scales: bool = False,
     loss_scale: str = "",
     accumulate: int = 1,
+    clip_grad_norm: float | None = None,
     output: str | os.PathLike[str] | None = None,
     memory: dict[str, Any] | None = None,
     cache: str | os.PathLike[str] | bool = True,
@@ -104,6 +105,8 @@ def compile_training(
     loss_scale: for gradients in f16: a power of two, or "dynamic".
     accumulate: gradient accumulation: a step takes so many batches, one after
         the other, and updates by the mean of their gradients.
+    clip_grad_norm: scale gradients down so that the norm of all of them
+        together is at most this.
     All else is as in compile.
     """
     train = {
@@ -114,6 +117,7 @@ def compile_training(
         "learn_scales": learn_scales,
         "loss_scale": loss_scale,
         "accumulate": accumulate,
+        "clip_grad_norm": clip_grad_norm,
     }
     return _compile(model, None, train, output, memory, cache, options)
 

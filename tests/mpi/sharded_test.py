@@ -41,8 +41,9 @@ class Sharded(unittest.TestCase):
             cls.compile(ranks, "--data-parallel", f"--shard-optimizer={ranks}")
 
     @classmethod
-    def compile(cls, ranks, *options):
+    def compile(cls, ranks, *options, name=None):
         """The artifact for this many ranks: their batches are BATCH samples."""
+        name = name or str(ranks)
         source = {"file": "weights.safetensors"}
         model = {
             "tinh": 1,
@@ -56,9 +57,11 @@ class Sharded(unittest.TestCase):
             ],
             "outputs": ["y"],
         }
-        (cls.folder / f"{ranks}.json").write_text(json.dumps(model))
-        train = ("--train", "--loss=mse", "--optimizer=nadam,lr=0.01")
-        command = [BIN_DIR / "graph-compile", f"{ranks}.json", "-o", f"{ranks}.so"]
+        (cls.folder / f"{name}.json").write_text(json.dumps(model))
+        train = ["--train", "--loss=mse"]
+        if not any(option.startswith("--optimizer") for option in options):
+            train.append("--optimizer=nadam,lr=0.01")
+        command = [BIN_DIR / "graph-compile", f"{name}.json", "-o", f"{name}.so"]
         done = subprocess.run(
             [*command, *train, *options],
             cwd=cls.folder,
@@ -68,10 +71,10 @@ class Sharded(unittest.TestCase):
         )
         assert done.returncode == 0, done.stderr
 
-    def train(self, ranks, *arguments):
+    def train(self, ranks, *arguments, name=None):
         """The losses of the epochs, as text."""
         launcher = [MPIRUN, "-n", str(ranks)] if ranks > 1 else []
-        command = [*launcher, BIN_DIR / "graph-run", f"{ranks}.so", "--train"]
+        command = [*launcher, BIN_DIR / "graph-run", f"{name or ranks}.so", "--train"]
         command += ["--data", "x.npy,y.npy", "--shuffle", "5", *map(str, arguments)]
         done = subprocess.run(
             command, cwd=self.folder, capture_output=True, text=True, check=False
@@ -108,6 +111,16 @@ class Sharded(unittest.TestCase):
                         self.assertAlmostEqual(a, b, delta=1e-5)
                 if others == ranks:  # To the bit.
                     self.assertEqual(self.state(first), self.state(name))
+
+    def test_clipped_gradients(self):
+        """By the norm of the mean of all ranks' gradients."""
+        clip, sgd = "--clip-grad-norm=0.5", "--optimizer=sgd,lr=0.1"
+        self.compile(1, clip, sgd, name="clipped")
+        whole = self.train(1, "--epochs", 3, name="clipped")
+        for options in ((), ("--shard-optimizer=2",)):
+            name = f"clipped{len(options)}"
+            self.compile(2, "--data-parallel", *options, clip, sgd, name=name)
+            self.assertEqual(self.train(2, "--epochs", 3, name=name), whole)
 
     def test_other_numbers_of_ranks(self):
         command = [BIN_DIR / "graph-run", "2.so", "--train", "--data", "x.npy,y.npy"]

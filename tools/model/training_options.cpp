@@ -75,6 +75,12 @@ void addTraining(CLI::App &app, bool *train,
                  "gradients")
       ->check(CLI::Range(1, 1 << 16))
       ->type_name("BATCHES");
+  app.add_option("--clip-grad-norm", training->clipGradNorm,
+                 "scale gradients down so that the norm of all of them "
+                 "together is at most this")
+      ->check(CLI::PositiveNumber)
+      ->check(comparable())
+      ->type_name("NORM");
   addDataParallel(app, &training->dataParallel);
 }
 
@@ -82,11 +88,12 @@ bool checkNoTraining(const training::TrainingOptions &training) {
   if (training.loss.empty() && training.optimizer.empty() &&
       training.trainable.empty() && training.distill.empty() &&
       !training.learnScales && training.lossScale.empty() &&
-      !training.dataParallel && training.accumulate == 1)
+      !training.dataParallel && training.accumulate == 1 &&
+      !training.clipGradNorm)
     return true;
   llvm::errs() << "error: --loss, --optimizer, --trainable, --distill, "
-                  "--learn-scales, --loss-scale, --accumulate and "
-                  "--data-parallel are about --train\n";
+                  "--learn-scales, --loss-scale, --accumulate, "
+                  "--clip-grad-norm and --data-parallel are about --train\n";
   return false;
 }
 

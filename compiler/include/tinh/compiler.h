@@ -73,6 +73,10 @@ struct TrainingRequest {
   /// Gradient accumulation: a step takes so many batches of the model, one
   /// after the other.
   std::int64_t accumulate = 1;
+  /// Gradients are scaled down so that the norm of all of them together is at
+  /// most this positive number (PyTorch's clip_grad_norm_); none: they stay as
+  /// they are.
+  std::optional<double> clipGradNorm = {};
   std::optional<DataParallelRequest> dataParallel = {};
 };
 

@@ -97,6 +97,7 @@ TrainingRequest training(nb::dict options) {
   take(options, "learn_scales", request.learnScales);
   take(options, "loss_scale", request.lossScale);
   take(options, "accumulate", request.accumulate);
+  take(options, "clip_grad_norm", request.clipGradNorm);
   return request;
 }
 
