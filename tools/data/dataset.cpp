@@ -47,7 +47,7 @@ read_files(const std::string &option, const std::string &files,
   for (const std::string &name : names) {
     std::string message;
     SampleArray &read = samples.emplace_back(SampleArray{name, {}});
-    if (!read_npy(name, &read.array, &message))
+    if (!map_npy(name, &read.array, &message))
       throw UserError(option + ": " + message);
   }
   return samples;
@@ -127,10 +127,19 @@ std::vector<uint64_t> Dataset::order(std::optional<uint64_t> seed,
 }
 
 uint64_t Dataset::checksum() const {
+  constexpr size_t kPiece = 64 << 10, kMostPieces = 1024;
   uint64_t checksum =
       tinh_checksum(TINH_CHECKSUM_START, &samples, sizeof samples);
-  for (const NpyArray &array : arrays)
-    checksum = tinh_checksum(checksum, array.data.data(), array.data.size());
+  for (const NpyArray &array : arrays) {
+    std::span<const char> bytes = array.bytes();
+    size_t pieces = (bytes.size() + kPiece - 1) / kPiece;
+    size_t taken = std::min(pieces, kMostPieces);
+    for (size_t i = 0; i < taken; ++i) {
+      size_t begin = i * pieces / taken * kPiece;
+      auto piece = bytes.subspan(begin, std::min(kPiece, bytes.size() - begin));
+      checksum = tinh_checksum(checksum, piece.data(), piece.size());
+    }
+  }
   return checksum;
 }
 
@@ -148,8 +157,9 @@ void Dataset::fill(const std::vector<uint64_t> &order, uint64_t index,
   for (size_t i = 0; i < arrays.size(); ++i) {
     uint64_t size = row_sizes[i];
     char *to = into.memory[i].data();
+    std::span<const char> bytes = arrays[i].bytes();
     for (uint64_t row = 0; row < batch && size; ++row, to += size)
-      std::memcpy(to, &arrays[i].data[order[index * batch + row] * size], size);
+      std::memcpy(to, &bytes[order[index * batch + row] * size], size);
   }
 }
 
@@ -157,7 +167,7 @@ std::vector<tinh_buffer_t> Dataset::batch_at(uint64_t index) {
   std::vector<tinh_buffer_t> buffers;
   for (size_t i = 0; i < arrays.size(); ++i) {
     uint64_t size = row_sizes[i] * batch;
-    buffers.push_back({arrays[i].data.data() + index * size, size});
+    buffers.push_back({arrays[i].bytes().data() + index * size, size});
   }
   return buffers;
 }

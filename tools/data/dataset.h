@@ -27,9 +27,9 @@ struct SampleArray {
   NpyArray array;
 };
 
-/// Reads `files`, names with commas between them, one for each of `inputs`;
+/// Maps `files`, names with commas between them, one for each of `inputs`;
 /// throws UserError if they are not as many, or no arrays. `option` is where
-/// they come from.
+/// they come from. Samples are read when they are looked at.
 std::vector<SampleArray>
 read_files(const std::string &option, const std::string &files,
            const std::vector<tinh_tensor_info_t> &inputs);
@@ -44,7 +44,8 @@ public:
 
   uint64_t num_samples() const { return samples; }
   uint64_t batch_size() const { return batch; }
-  /// A number that other samples have another of.
+  /// A number that other samples have another of. Of each array of more than 64
+  /// MiB it looks at so many, in 1,024 pieces.
   uint64_t checksum() const;
   /// Whole ones; the samples that are left are not used.
   uint64_t num_batches() const { return samples / batch; }

@@ -19,9 +19,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace tinh::tools {
 
@@ -246,9 +249,16 @@ static bool read_header(std::istream &file, std::string *out_header) {
   return static_cast<bool>(file.read(out_header->data(), size));
 }
 
-/// Reads an array from `file`, which is at its begin and has `file_size` bytes.
-static bool read_array(std::istream &file, uint64_t file_size,
-                       NpyArray *out_array, std::string *out_why) {
+/// What a file says before its elements, which are the next `size` bytes.
+struct NpyStart {
+  NpyArray array;
+  NpyElement element;
+  uint64_t size = 0;
+};
+
+/// Reads it from `file`, which is at its begin and has `file_size` bytes.
+static bool read_start(std::istream &file, uint64_t file_size,
+                       NpyStart *out_start, std::string *out_why) {
   auto fail = [&](const std::string &why) {
     *out_why = why;
     return false;
@@ -256,9 +266,7 @@ static bool read_array(std::istream &file, uint64_t file_size,
   std::string header;
   if (!read_header(file, &header))
     return fail("it is not a .npy file");
-  NpyArray array;
-  NpyElement element;
-  uint64_t size = 0;
+  auto &[array, element, size] = *out_start;
   if (!parse_descr(header, &array, &element, out_why))
     return false;
   if (!parse_shape(header, &array))
@@ -284,13 +292,43 @@ static bool read_array(std::istream &file, uint64_t file_size,
     return fail("it is truncated: its shape needs " + std::to_string(size) +
                 " bytes of data, and it has " +
                 std::to_string(file_size - begin));
+  return true;
+}
+
+/// Reads an array from `file`, which is at its begin and has `file_size` bytes.
+static bool read_array(std::istream &file, uint64_t file_size,
+                       NpyArray *out_array, std::string *out_why) {
+  NpyStart start;
+  if (!read_start(file, file_size, &start, out_why))
+    return false;
+  auto &[array, element, size] = start;
   array.data.resize(size);
-  if (!file.read(array.data.data(), static_cast<std::streamsize>(size)))
-    return fail(std::strerror(errno));
+  if (!file.read(array.data.data(), static_cast<std::streamsize>(size))) {
+    *out_why = std::strerror(errno);
+    return false;
+  }
   if (element.string)
     spread_strings(element, &array);
   *out_array = std::move(array);
   return true;
+}
+
+/// Maps the `size` bytes of `path` from `offset` on.
+static std::shared_ptr<char> map_file(const std::string &path, uint64_t offset,
+                                      uint64_t size, std::string *out_why) {
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  uint64_t whole = offset + size; // Maps begin at pages.
+  // Larger files than there is memory may be mapped, too.
+  void *base = file < 0 ? MAP_FAILED
+                        : mmap(nullptr, whole, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_NORESERVE, file, 0);
+  *out_why = std::strerror(errno);
+  if (file >= 0)
+    close(file);
+  if (base == MAP_FAILED)
+    return nullptr;
+  std::shared_ptr<void> mapping(base, [whole](void *at) { munmap(at, whole); });
+  return {mapping, static_cast<char *>(base) + offset};
 }
 
 static void say_unread(const std::string &name, std::string *message) {
@@ -311,6 +349,27 @@ bool read_npy(const std::string &path, NpyArray *out_array,
     return true;
   say_unread(path, out_message);
   return false;
+}
+
+bool map_npy(const std::string &path, NpyArray *out_array,
+             std::string *out_message) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  auto file_size = file ? static_cast<uint64_t>(file.tellg()) : 0;
+  NpyStart start;
+  // What is wrong is said by who reads it.
+  if (is_no_regular_file(path) || !file || file_size == 0 ||
+      !read_start(file.seekg(0), file_size, &start, out_message) ||
+      start.size == 0 || start.element.string)
+    return read_npy(path, out_array, out_message);
+  auto begin = static_cast<uint64_t>(file.tellg());
+  start.array.mapped = map_file(path, begin, start.size, out_message);
+  start.array.mapped_size = start.size;
+  if (!start.array.mapped) {
+    say_unread(path, out_message);
+    return false;
+  }
+  *out_array = std::move(start.array);
+  return true;
 }
 
 bool parse_npy(const std::string &bytes, const std::string &name,

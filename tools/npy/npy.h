@@ -19,6 +19,8 @@
 #include "tinh/types.h"
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,17 @@ struct NpyArray {
   std::vector<int64_t> dims;
   std::vector<char> data;
   bool is_string = false;
+  /// By map_npy: the elements are `mapped_size` bytes of a file, not `data`.
+  std::shared_ptr<char> mapped = {};
+  size_t mapped_size = 0;
+
+  /// The elements, wherever they are.
+  std::span<char> bytes() {
+    return mapped ? std::span(mapped.get(), mapped_size) : std::span(data);
+  }
+  std::span<const char> bytes() const {
+    return const_cast<NpyArray *>(this)->bytes();
+  }
 };
 
 /// Whether elements that were read as `found` can be those of `wanted`: a file
@@ -39,7 +52,13 @@ bool can_be(tinh_dtype_t found, tinh_dtype_t wanted);
 bool read_npy(const std::string &path, NpyArray *out_array,
               std::string *out_message);
 
-/// The same of `bytes`, which messages call `name`.
+/// The same, but elements stay in the file, of which the system reads what is
+/// looked at; strings are read. What is written to them is this process's own.
+/// While they are there the file must not become shorter.
+bool map_npy(const std::string &path, NpyArray *out_array,
+             std::string *out_message);
+
+/// The same as read_npy of `bytes`, which messages call `name`.
 bool parse_npy(const std::string &bytes, const std::string &name,
                NpyArray *out_array, std::string *out_message);
 

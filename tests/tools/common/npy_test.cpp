@@ -120,6 +120,25 @@ TEST_F(Npy, StringsAreBytesInALastDimension) {
   }
 }
 
+TEST_F(Npy, MappedElementsAreThoseThatAreRead) {
+  std::vector<float> data = {1, 2, 3, 4, 5, 6};
+  ASSERT_TRUE(
+      write_npy(path, TINH_DTYPE_F32, {2, 3}, data.data(), 24, &message));
+  NpyArray array;
+  ASSERT_TRUE(map_npy(path, &array, &message)) << message;
+  EXPECT_EQ(array.dims, (std::vector<int64_t>{2, 3}));
+  EXPECT_TRUE(array.data.empty());
+  ASSERT_EQ(array.bytes().size(), 24u);
+  EXPECT_EQ(std::memcmp(array.bytes().data(), data.data(), 24), 0);
+  const std::string whole = content();
+  array.bytes()[0] = 7; // Of this process.
+  EXPECT_EQ(content(), whole);
+  // What has no elements is read.
+  ASSERT_TRUE(write_npy(path, TINH_DTYPE_F32, {0, 3}, nullptr, 0, &message));
+  ASSERT_TRUE(map_npy(path, &array, &message)) << message;
+  EXPECT_EQ(array.bytes().size(), 0u);
+}
+
 TEST_F(Npy, DamageIsToldAndNeverFollowed) {
   std::vector<float> data(6, 1.5f);
   ASSERT_TRUE(
@@ -130,6 +149,9 @@ TEST_F(Npy, DamageIsToldAndNeverFollowed) {
     replace(whole.substr(0, size));
     ASSERT_FALSE(read_npy(path, &array, &message)) << size;
     ASSERT_EQ(message.rfind("cannot read '" + path + "': ", 0), 0u) << message;
+    std::string why = message;
+    ASSERT_FALSE(map_npy(path, &array, &message)) << size;
+    ASSERT_EQ(message, why);
   }
   std::mt19937 random(1);
   for (int trial = 0; trial < 2000; ++trial) {
