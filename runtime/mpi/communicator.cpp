@@ -22,6 +22,9 @@ using namespace std::chrono_literals;
 /// that ends while another reads its memory takes that one with it (UCX).
 constexpr auto kGrace = 500ms;
 
+/// Elements of all ranks in a message, which MPI counts by an int.
+constexpr uint64_t kLargestMessage = 1 << 22;
+
 Communicator &from(tinh_collectives_t *table) {
   return *static_cast<Communicator *>(table);
 }
@@ -197,21 +200,30 @@ bool Communicator::take_started(const Group &group) {
     started.swap(queue);
   }
   for (auto &[ticket, collective] : started) {
-    active.push_back({make(collective, group), ticket, Clock::now()});
-    active.back().operation->begin();
+    for (std::unique_ptr<Operation> &operation : make(collective, group)) {
+      operation->begin();
+      active.push_back({std::move(operation), ticket, Clock::now()});
+    }
     ++num_begun;
   }
   return !started.empty();
 }
 
-std::unique_ptr<Operation>
+/// One, or several messages, one after the other.
+std::vector<std::unique_ptr<Operation>>
 Communicator::make(const tinh_collective_t &collective, const Group &group) {
-  if (!memory)
-    return std::make_unique<Messages>(collective, group);
-  auto rounds =
-      std::make_unique<Rounds>(collective, group, *memory, num_rounds);
-  num_rounds = rounds->end();
-  return rounds;
+  std::vector<std::unique_ptr<Operation>> made;
+  if (memory) {
+    auto rounds =
+        std::make_unique<Rounds>(collective, group, *memory, num_rounds);
+    num_rounds = rounds->end();
+    made.push_back(std::move(rounds));
+    return made;
+  }
+  for (const tinh_collective_t &part :
+       divide(collective, group.num_ranks, kLargestMessage))
+    made.push_back(std::make_unique<Messages>(part, group, collective.count));
+  return made;
 }
 
 /// Whether anything has been done.
@@ -225,7 +237,8 @@ bool Communicator::advance() {
     may_gather &= !operation.will_gather();
     if (operation.is_done()) {
       each.is_finished = true;
-      finish(each.ticket);
+      if (is_finished(each.ticket))
+        finish(each.ticket);
     }
   }
   while (!active.empty() && active.front().is_finished)
@@ -277,6 +290,12 @@ void Communicator::sleep(bool has_moved) {
     memory->announce(); // And looks once more.
   else
     memory->retract();
+}
+
+bool Communicator::is_finished(uint64_t ticket) const {
+  return std::ranges::all_of(active, [&](const Active &each) {
+    return each.ticket != ticket || each.is_finished;
+  });
 }
 
 void Communicator::finish(uint64_t ticket) {

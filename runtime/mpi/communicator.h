@@ -41,7 +41,7 @@ private:
   /// What the progress thread has begun.
   struct Active {
     std::unique_ptr<Operation> operation;
-    uint64_t ticket;
+    uint64_t ticket; ///< Of the collective, which may be several operations.
     Clock::time_point begun;
     bool is_finished = false;
   };
@@ -55,13 +55,14 @@ private:
   void run();
   void progress(Group &group, Peers &peers);
   bool take_started(const Group &group);
-  std::unique_ptr<Operation> make(const tinh_collective_t &collective,
-                                  const Group &group);
+  std::vector<std::unique_ptr<Operation>>
+  make(const tinh_collective_t &collective, const Group &group);
   bool advance();
   void check_overdue(const Peers &peers) const;
   void rest(bool has_moved);
   void sleep(bool has_moved);
   void wake();
+  bool is_finished(uint64_t ticket) const;
   void finish(uint64_t ticket);
   void fail(const std::string &why);
 

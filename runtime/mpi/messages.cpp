@@ -9,6 +9,7 @@
 
 #include "elements.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tinh::mpi {
@@ -37,18 +38,48 @@ std::unique_ptr<std::byte[]> allocate(size_t count, tinh_dtype_t dtype) {
 
 } // namespace
 
+std::vector<tinh_collective_t> divide(const tinh_collective_t &collective,
+                                      int num_ranks, uint64_t in_part) {
+  bool has_parts = collective.kind == TINH_ALL_GATHER ||
+                   collective.kind == TINH_REDUCE_SCATTER;
+  uint64_t most =
+      has_parts ? in_part / static_cast<uint64_t>(num_ranks) : in_part;
+  most = std::max(most, uint64_t(1));
+  size_t size = element_size(collective.dtype);
+  std::vector<tinh_collective_t> parts;
+  uint64_t at = 0;
+  do {
+    tinh_collective_t &part = parts.emplace_back(collective);
+    part.count = std::min(most, collective.count - at);
+    part.input = static_cast<const std::byte *>(collective.input) + at * size;
+    part.output = static_cast<std::byte *>(collective.output) + at * size;
+    at += part.count;
+  } while (at < collective.count);
+  return parts;
+}
+
 int Messages::total() const {
   auto count = static_cast<int>(what.count);
   return what.kind == TINH_REDUCE_SCATTER ? count * group.num_ranks : count;
 }
 
 const void *Messages::sent() {
-  if (!is_rounded())
+  bool has_rows = is_reduction() && is_strided();
+  if (!is_rounded() && !has_rows)
     return what.input;
   auto count = static_cast<size_t>(total());
+  size_t row = has_rows ? what.count : count, size = element_size(what.wire);
   outgoing = allocate(count, what.wire);
-  round_to_bf16(static_cast<const float *>(what.input), count,
-                reinterpret_cast<uint16_t *>(outgoing.get()));
+  const auto *from = static_cast<const std::byte *>(what.input);
+  for (size_t at = 0; at < count; at += row) {
+    std::byte *to = outgoing.get() + at * size;
+    if (is_rounded())
+      round_to_bf16(reinterpret_cast<const float *>(from), row,
+                    reinterpret_cast<uint16_t *>(to));
+    else
+      std::memcpy(to, from, row * size);
+    from += stride * element_size(what.dtype);
+  }
   return outgoing.get();
 }
 
@@ -60,9 +91,7 @@ void Messages::begin() {
   case TINH_REDUCE_SCATTER:
     return begin_reduction();
   case TINH_ALL_GATHER:
-    return check(MPI_Iallgather(what.input, count, type, what.output, count,
-                                type, group.scatter, &request),
-                 "MPI_Iallgather");
+    return begin_gather();
   case TINH_BROADCAST:
     if (group.rank == static_cast<int>(what.root) && what.input != what.output)
       std::memcpy(what.output, what.input,
@@ -72,6 +101,27 @@ void Messages::begin() {
                             &request),
                  "MPI_Ibcast");
   }
+}
+
+void Messages::begin_gather() {
+  MPI_Datatype type = message_type(what.wire);
+  auto count = static_cast<int>(what.count);
+  if (!is_strided())
+    return check(MPI_Iallgather(what.input, count, type, what.output, count,
+                                type, group.scatter, &request),
+                 "MPI_Iallgather");
+  MPI_Datatype elements = MPI_DATATYPE_NULL, part = MPI_DATATYPE_NULL;
+  auto extent = static_cast<MPI_Aint>(stride * element_size(what.wire));
+  check(MPI_Type_contiguous(count, type, &elements), "MPI_Type_contiguous");
+  check(MPI_Type_create_resized(elements, 0, extent, &part),
+        "MPI_Type_create_resized");
+  check(MPI_Type_commit(&part), "MPI_Type_commit");
+  check(MPI_Iallgather(what.input, count, type, what.output, 1, part,
+                       group.scatter, &request),
+        "MPI_Iallgather");
+  // The message keeps what it needs of them.
+  check(MPI_Type_free(&part), "MPI_Type_free");
+  check(MPI_Type_free(&elements), "MPI_Type_free");
 }
 
 void Messages::begin_reduction() {

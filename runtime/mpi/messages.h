@@ -26,10 +26,18 @@
 
 namespace tinh::mpi {
 
+/// Parts of a collective that are done one after the other, for MPI counts by
+/// ints: each has some of the elements of each rank's part. `in_part` is how
+/// many of all ranks together one may have.
+std::vector<tinh_collective_t> divide(const tinh_collective_t &collective,
+                                      int num_ranks, uint64_t in_part);
+
 class Messages final : public Operation {
 public:
-  Messages(const tinh_collective_t &collective, const Group &group)
-      : Operation(collective), group(group) {}
+  /// Where ranks have parts of a tensor, these lie `stride` elements apart.
+  Messages(const tinh_collective_t &collective, const Group &group,
+           uint64_t stride)
+      : Operation(collective), group(group), stride(stride) {}
 
   /// Posts the first message.
   void begin() override;
@@ -44,6 +52,7 @@ public:
 private:
   enum class Stage { scattering, reduced, gathering, done };
 
+  void begin_gather();
   void begin_reduction();
   void end_first_message();
   void begin_gathering();
@@ -56,10 +65,16 @@ private:
     return piece(static_cast<size_t>(total()), rank, group.num_ranks);
   }
   void reduce_parts(size_t count, void *output) const;
-  /// The input as it is sent.
+  /// Whether it is a part of a collective of which ranks have parts.
+  bool is_strided() const {
+    return stride != what.count &&
+           (what.kind == TINH_ALL_GATHER || what.kind == TINH_REDUCE_SCATTER);
+  }
+  /// The input as it is sent, without what lies between the parts of ranks.
   const void *sent();
 
   const Group &group;
+  const uint64_t stride;
   Stage stage = Stage::scattering;
   bool gathers = false;
   MPI_Request request = MPI_REQUEST_NULL;

@@ -10,7 +10,6 @@
 #include "elements.h"
 
 #include <algorithm>
-#include <climits>
 
 namespace tinh::mpi {
 
@@ -70,12 +69,6 @@ std::string find_mistake(const tinh_collective_t &what, int num_ranks) {
       what.root >= static_cast<uint32_t>(num_ranks))
     return refuse("its root is rank " + std::to_string(what.root) + " of " +
                   std::to_string(num_ranks));
-  uint64_t parts =
-      what.kind == TINH_ALL_GATHER || what.kind == TINH_REDUCE_SCATTER
-          ? static_cast<uint64_t>(num_ranks)
-          : 1;
-  if (what.count > INT_MAX / parts)
-    return refuse("MPI counts up to 2147483647 elements of all ranks");
   return "";
 }
 
