@@ -8,13 +8,18 @@
     ranks.py --threads
     ranks.py --large
 
-Compiles data-parallel training steps, fits the network on the MLP, by
-`mpirun graph-scale --fit` and by what its step takes, and lets `mpirun graph-run` and `graph-scale` take turns on
-the others, of which the model knows nothing but the times of their steps. One thread a
-rank; prints a table for docs/benchmarks/scaling.md: medians, and the median of the
-rounds' ratios. --threads measures two ranks of one thread beside one process of two, with
-the same batch in all, in turns, by each MPI. --large compiles the networks that are estimated there for more ranks than
-this machine has, and stops. Needs Open MPI and NumPy.
+Compiles data-parallel training steps, fits the network on the MLP, by `mpirun graph-scale
+--fit` and by what its step takes, and lets `mpirun graph-run` and `graph-scale` take turns
+on the others, of which the model knows nothing but the times of their steps. One thread a
+rank; prints a table for docs/benchmarks/scaling.md: of each the best round's median step,
+as other work on the machine can only make it longer.
+
+--threads measures two ranks of one thread beside one process of two, with the same batch
+in all, in turns, by each MPI: the ratios of their times, and of the CPU times of a step,
+which other work changes less.
+
+--large compiles the networks that are estimated there for more ranks than this machine
+has, and stops. Needs Open MPI, for --threads MPICH, too, and NumPy.
 """
 
 import argparse
@@ -22,6 +27,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import statistics
 import struct
 import subprocess
@@ -144,12 +150,30 @@ def launch(options, ranks, tool, artifact, *arguments, mpi="openmpi", threads=1)
     return json.loads(done.stdout)
 
 
-def measured(options, ranks, artifact, **how):
-    """The median step of ranks that train, in ms."""
-    one = launch(options, ranks, "graph-run", artifact, "--runs=3", **how)["median_ms"]
-    count = max(5, round(options.seconds * 1e3 / one))
-    arguments = ("--warmup=3", f"--runs={count}")
-    return launch(options, ranks, "graph-run", artifact, *arguments, **how)["median_ms"]
+def cpu_seconds():
+    """Of all processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def measure(options, ranks, artifact, **how):
+    """The median step of ranks that train, and its CPU time on all cores, in ms."""
+
+    def run(count):
+        before = cpu_seconds()
+        found = launch(
+            options, ranks, "graph-run", artifact, "--warmup=3", f"--runs={count}", **how
+        )
+        return found["median_ms"], cpu_seconds() - before
+
+    one, start = run(3)
+    count = max(8, round(options.seconds * 1e3 / one))
+    step, whole = run(count)
+    return step, 1e3 * (whole - start) / (count - 3)
+
+
+def measured(options, ranks, artifact):
+    return measure(options, ranks, artifact)[0]
 
 
 def predicted(options, ranks, artifact, network):
@@ -179,11 +203,12 @@ def fit(options, ranks, artifact):
         "bandwidth": values["bandwidth_gb"],
         "host-share": values["host_share"],
     }
-    factors = []
+    steps, real = [], []
     for _ in range(options.rounds):
-        step, wire = predicted(options, ranks, artifact, alone)
-        factors.append(1 + (measured(options, ranks, artifact) - step) / wire)
-    factor = statistics.median(factors)
+        steps.append(predicted(options, ranks, artifact, alone))
+        real.append(measured(options, ranks, artifact))
+    step, wire = min(steps)
+    factor = max(1 + (min(real) - step) / wire, 0.1)
     print(f"{ranks} ranks: alone {alone}, beside computation {factor:.2f} times")
     return {
         "latency": alone["latency"] * factor,
@@ -194,25 +219,29 @@ def fit(options, ranks, artifact):
 
 def beside_threads(options):
     """Two ranks of one thread, beside one process of two."""
-    print("| step | one process, ms | Open MPI | MPICH |\n|---|---|---|---|")
+    print("| step | one process, ms | Open MPI | MPICH | CPU time: Open MPI | MPICH |")
+    print("|---|---|---|---|---|---|")
     for title, (make, loss, optimizer) in THREADS.items():
         name = re.sub("[^a-z0-9]+", "_", title)
         both = compile_step(options, name, make(2), loss, optimizer)
         half = compile_step(
             options, name + "_half", make(1), loss, optimizer, "--data-parallel"
         )
-        together, ratios = [], {mpi: [] for mpi in ("openmpi", "mpich")}
+        rounds = []
         for _ in range(options.rounds):
-            together.append(measured(options, 1, both, threads=2))
-            for mpi, found in ratios.items():
-                found.append(measured(options, 2, half, mpi=mpi) / together[-1])
-        print(
-            f"| {title} | {statistics.median(together):.1f} | "
-            + " | ".join(f"{statistics.median(r):.2f}" for r in ratios.values())
-            + " |",
-            {mpi: [f"{r:.2f}" for r in found] for mpi, found in ratios.items()},
-            flush=True,
+            rounds.append([measure(options, 1, both, threads=2)])
+            for mpi in ("openmpi", "mpich"):
+                rounds[-1].append(measure(options, 2, half, mpi=mpi))
+        # Of each the best round.
+        (one, *steps), (cpu, *cpus) = (
+            [min(column) for column in zip(*values, strict=True)]
+            for values in (
+                [[each[i] for each in row] for row in rounds] for i in range(2)
+            )
         )
+        numbers = [step / one for step in steps] + [each / cpu for each in cpus]
+        row = [title, f"{one:.1f}", *(f"{number:.2f}" for number in numbers)]
+        print("| " + " | ".join(row) + " |", rounds, flush=True)
 
 
 def parse_arguments():
@@ -248,13 +277,11 @@ def main():
             for _ in range(options.rounds):
                 real.append(measured(options, ranks, artifact))
                 simulated.append(predicted(options, ranks, artifact, network)[0])
-            ratios = [s / r for s, r in zip(simulated, real, strict=True)]
             rows.append(
-                f"| {name} | {ranks} | {statistics.median(real):.2f} "
-                f"| {statistics.median(simulated):.2f} "
-                f"| {100 * (statistics.median(ratios) - 1):+.0f} % |"
+                f"| {name} | {ranks} | {min(real):.2f} | {min(simulated):.2f} "
+                f"| {100 * (min(simulated) / min(real) - 1):+.0f} % |"
             )
-            print(rows[-1], [f"{ratio:.2f}" for ratio in ratios], flush=True)
+            print(rows[-1], [f"{r:.1f} {s:.1f}" for r, s in zip(real, simulated)])
     print("\n".join(rows))
 
 

@@ -9,6 +9,7 @@
 #include "compiler/Fit/Checkpoint.h"
 #include "compiler/Fit/ModelImpl.h"
 #include "tinh/autograd.h"
+#include "tinh/collectives.hpp"
 #include "tinh/distributed.h"
 #include "tinh/function.h"
 
@@ -126,10 +127,6 @@ static std::vector<Tensor> tensorsOf(const StateDict &state) {
   return tensors;
 }
 
-/// What seeds of neighbouring ranks differ by: multiples of it are far from
-/// each other (2 to the 64th, divided by the golden ratio).
-static constexpr uint64_t kSeedDistance = 0x9e3779b97f4a7c15;
-
 void Model::Impl::share() {
   if (distributed::world_size() == 1)
     return;
@@ -140,8 +137,8 @@ void Model::Impl::share() {
                              static_cast<int64_t>(state.counter)});
     distributed::broadcast(numbers);
     std::vector<int64_t> first = numbers.to_vector<int64_t>();
-    state.seed = static_cast<uint64_t>(first[0]) +
-                 static_cast<uint64_t>(distributed::rank()) * kSeedDistance;
+    state.seed = seed_of_rank(static_cast<uint64_t>(first[0]),
+                              static_cast<uint32_t>(distributed::rank()));
     state.counter = static_cast<uint64_t>(first[1]);
   }
 }

@@ -8,7 +8,7 @@
 #include "compiler/Training/FunctionBuilder.h"
 
 #include "compiler/Eager/Function/TracedViews.h"
-#include "compiler/Training/Ranks.h"
+#include "compiler/Training/StepCollectives.h"
 #include "compiler/Training/Teacher.h"
 #include "compiler/Training/TrainingForm.h"
 #include "compiler/Transforms/Constants/Constants.h"
@@ -278,7 +278,7 @@ FunctionBuilder::Rows FunctionBuilder::addRows(Block &body, Value input,
 Value FunctionBuilder::meanOverRanks(Value value) {
   GraphBuilder graph(raw(), main.getLoc());
   GraphOps ops(graph);
-  return Ranks(*ranks, ops).mean(value);
+  return StepCollectives(*ranks, ops).mean(value);
 }
 
 FailureOr<SmallVector<Value>>

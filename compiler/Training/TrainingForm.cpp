@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Training/TrainingForm.h"
 
-#include "compiler/Training/Ranks.h"
+#include "compiler/Training/StepCollectives.h"
 
 using namespace mlir;
 
@@ -36,7 +36,7 @@ static Statistics ofBatch(GraphOps &ops, Value x, ArrayRef<int64_t> axes,
 
 /// The variance of all is the mean of the ranks' variances and of the squares
 /// of how far their means are from that of all.
-static Statistics ofAllBatches(Ranks &ranks, GraphOps &ops,
+static Statistics ofAllBatches(StepCollectives &ranks, GraphOps &ops,
                                const Statistics &own, int64_t count) {
   Value mean = ranks.mean(own.mean);
   Value distance = ops.sub(own.mean, mean);
@@ -69,7 +69,7 @@ FailureOr<RunningStatistics> normaliseByBatch(graph::BatchNormOp norm,
       axes.push_back(axis);
       count *= GraphOps::shape(x)[axis];
     }
-  std::optional<Ranks> ranks;
+  std::optional<StepCollectives> ranks;
   if (parallel)
     ranks.emplace(*parallel, ops);
   Statistics batch = ofBatch(ops, x, axes, count);

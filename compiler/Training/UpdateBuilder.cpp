@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Training/UpdateBuilder.h"
 
-#include "compiler/Training/Ranks.h"
+#include "compiler/Training/StepCollectives.h"
 #include "tinh/runtime.hpp"
 
 using namespace mlir;
@@ -90,10 +90,10 @@ Tensor UpdateBuilder::declare(const llvm::Twine &name,
 
 /// What `build` makes, for the variable of this name.
 Value UpdateBuilder::onRanks(StringAttr name,
-                             function_ref<Value(Ranks &)> build) {
+                             function_ref<Value(StepCollectives &)> build) {
   GraphBuilder graph(function.raw(), NameLoc::get(name));
   GraphOps ops(graph);
-  Ranks ranks(*options.dataParallel, ops);
+  StepCollectives ranks(*options.dataParallel, ops);
   Value value = build(ranks);
   if (ops.failed())
     throw Error(TINH_INVALID_ARGUMENT,
@@ -109,16 +109,18 @@ void UpdateBuilder::reduceOverRanks(Pass &pass) {
     return StringAttr::get(main.getContext(), name);
   };
   Value loss = function.value(pass.loss);
-  pass.loss = function.tensor(onRanks(named("loss"), [&](Ranks &ranks) {
-    return ranks.reduce(reduction, loss);
-  }));
+  pass.loss =
+      function.tensor(onRanks(named("loss"), [&](StepCollectives &ranks) {
+        return ranks.reduce(reduction, loss);
+      }));
   if (isSharded())
-    rank = onRanks(named("rank"), [](Ranks &ranks) { return ranks.rank(); });
+    rank = onRanks(named("rank"),
+                   [](StepCollectives &ranks) { return ranks.rank(); });
   for (Parameter &parameter : pass.parameters) {
     Value gradient = function.value(parameter.gradient);
     parameter.gradient =
-        function.tensor(onRanks(parameter.name, [&](Ranks &ranks) {
-          return isSharded() ? ranks.reducePart(reduction, gradient)
+        function.tensor(onRanks(parameter.name, [&](StepCollectives &ranks) {
+          return isSharded() ? ranks.reduceScatter(reduction, gradient)
                              : ranks.reduceGradient(reduction, gradient);
         }));
   }
@@ -137,10 +139,11 @@ static bool hasDoubles(ArrayRef<Parameter> parameters) {
 /// Of ranks that have parts of the gradients.
 Tensor UpdateBuilder::sumOverRanks(const Tensor &own) {
   Value value = function.value(own);
-  return function.tensor(onRanks(
-      StringAttr::get(main.getContext(), "grad_norm"), [&](Ranks &ranks) {
-        return ranks.reduce(graph::ReduceKind::Sum, value);
-      }));
+  return function.tensor(
+      onRanks(StringAttr::get(main.getContext(), "grad_norm"),
+              [&](StepCollectives &ranks) {
+                return ranks.reduce(graph::ReduceKind::Sum, value);
+              }));
 }
 
 /// As clip_grad_norm_ does, which knows nothing of parts.
@@ -170,8 +173,9 @@ Tensor UpdateBuilder::areAllFinite(ArrayRef<Parameter> parameters) {
   if (!isSharded())
     return finite;
   Value own = function.value(finite.to(float32));
-  Value share = onRanks(StringAttr::get(main.getContext(), "loss_scale"),
-                        [&](Ranks &ranks) { return ranks.mean(own); });
+  Value share =
+      onRanks(StringAttr::get(main.getContext(), "loss_scale"),
+              [&](StepCollectives &ranks) { return ranks.mean(own); });
   return function.tensor(share) == 1.0;
 }
 
@@ -197,7 +201,7 @@ void UpdateBuilder::updateParameter(const Parameter &parameter,
   if (initial != scales.end())
     least = leastScale(tensor, initial->second);
   if (rank)
-    updatePart(parameter, state, common);
+    updateShard(parameter, state, common);
   else
     rule->update(tensor, gradient, state, common);
   if (initial != scales.end())
@@ -205,16 +209,16 @@ void UpdateBuilder::updateParameter(const Parameter &parameter,
 }
 
 /// Of the parameter, of which each rank then gets all parts.
-void UpdateBuilder::updatePart(const Parameter &parameter,
-                               const std::vector<Tensor> &state,
-                               const std::vector<Tensor> &common) {
+void UpdateBuilder::updateShard(const Parameter &parameter,
+                                const std::vector<Tensor> &state,
+                                const std::vector<Tensor> &common) {
   const auto &[name, tensor, gradient] = parameter;
   Value whole = function.value(tensor);
-  Tensor part = function.tensor(
-      onRanks(name, [&](Ranks &ranks) { return ranks.part(whole, rank); }));
+  Tensor part = function.tensor(onRanks(
+      name, [&](StepCollectives &ranks) { return ranks.shard(whole, rank); }));
   rule->update(part, gradient, state, common);
   Value own = function.value(part);
-  function.assign(tensor, onRanks(name, [&](Ranks &ranks) {
+  function.assign(tensor, onRanks(name, [&](StepCollectives &ranks) {
                     return ranks.gather(
                         own, cast<RankedTensorType>(whole.getType()));
                   }));

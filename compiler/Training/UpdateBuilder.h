@@ -20,7 +20,7 @@
 
 namespace tinh::training {
 
-class Ranks;
+class StepCollectives;
 
 /// A parameter, and the gradient of the loss with respect to it.
 struct Parameter {
@@ -57,7 +57,7 @@ private:
   Tensor declare(const llvm::Twine &name, mlir::Type type, double initial);
   Tensor declare(const llvm::Twine &name, mlir::DenseElementsAttr initial);
   mlir::Value onRanks(mlir::StringAttr name,
-                      llvm::function_ref<mlir::Value(Ranks &)> build);
+                      llvm::function_ref<mlir::Value(StepCollectives &)> build);
   Tensor areAllFinite(llvm::ArrayRef<Parameter> parameters);
   void clipGradients(llvm::MutableArrayRef<Parameter> parameters);
   Tensor sumOverRanks(const Tensor &own);
@@ -68,8 +68,8 @@ private:
   void updateParameter(const Parameter &parameter,
                        const std::vector<Tensor> &state,
                        const std::vector<Tensor> &common);
-  void updatePart(const Parameter &parameter, const std::vector<Tensor> &state,
-                  const std::vector<Tensor> &common);
+  void updateShard(const Parameter &parameter, const std::vector<Tensor> &state,
+                   const std::vector<Tensor> &common);
   void updateParameters(llvm::MutableArrayRef<Parameter> parameters);
   mlir::LogicalResult checkMasters(llvm::ArrayRef<Parameter> parameters);
   void updateScaled(llvm::MutableArrayRef<Parameter> parameters);

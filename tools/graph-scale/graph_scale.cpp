@@ -106,8 +106,8 @@ void define_network(CLI::App &app, Arguments &arguments) {
   app.add_option("--host-share", arguments.host_share,
                  "how much of a collective's time the cores that compute are "
                  "busy with it: 0 where others do it, 1 where these do it all; "
-                 "0 if not given, and with --fit by whether each rank has a "
-                 "core to spare")
+                 "0 if not given, and with --fit what it is where no rank has "
+                 "a core to spare")
       ->check(CLI::Range(0.0, 1.0))
       ->check(comparable())
       ->type_name("SHARE");
@@ -208,7 +208,8 @@ void fit(ScalingReport &report, const Arguments &arguments,
   report.network =
       fit_network(report.reductions, report.network, ranks.count());
   if (has_no_core_to_spare(ranks, arguments))
-    report.network.host_share = 1;
+    report.network.host_share =
+        fit_host_share(report.reductions, ranks.table()->cpus);
 }
 
 void run(const Arguments &arguments, const Ranks &ranks) {

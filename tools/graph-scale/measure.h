@@ -35,11 +35,17 @@ void measure_steps(Plan &plan, const Module &module, uint32_t function,
 struct ReductionTime {
   uint64_t bytes;
   double seconds;
+  double cpu_seconds; ///< That a rank's cores are busy with it.
 };
 
 /// From 1 KiB to 1 MiB, or to the most that `plan` sends at once.
 std::vector<ReductionTime> measure_reductions(const Plan &plan,
                                               const Ranks &ranks);
+
+/// How much of their time reductions take from ranks that compute, each of
+/// which has so many CPUs. What a rank is busy with takes the time of all that
+/// share its core, and while it waits these compute.
+double fit_host_share(const std::vector<ReductionTime> &times, double cpus);
 
 /// The latency and the bandwidth with which the model is closest to the times
 /// of `ranks` ranks: by least squares of relative errors; the bandwidth alone

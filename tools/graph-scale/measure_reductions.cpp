@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 namespace tinh::tools {
 
@@ -34,6 +35,14 @@ static double time_reduction(tinh_collectives_t *table,
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+/// Of all threads of this process.
+static double cpu_seconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) +
+         1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 std::vector<ReductionTime> measure_reductions(const Plan &plan,
                                               const Ranks &ranks) {
   constexpr uint64_t kFewest = 1 << 10, kMost = 1 << 20; // Bytes.
@@ -48,15 +57,28 @@ std::vector<ReductionTime> measure_reductions(const Plan &plan,
   for (uint64_t bytes = kFewest;; bytes = std::min(4 * bytes, most)) {
     std::vector<float> numbers(bytes / sizeof(float));
     std::vector<double> runs;
-    for (int i = 0; i < kWarmup + kRuns; ++i)
+    for (int i = 0; i < kWarmup; ++i)
+      time_reduction(ranks.table(), numbers);
+    double busy = cpu_seconds();
+    for (int i = 0; i < kRuns; ++i)
       runs.push_back(time_reduction(ranks.table(), numbers));
-    std::vector<double> median = {
-        percentile({runs.begin() + kWarmup, runs.end()}, 50)};
-    ranks.sum(median);
-    times.push_back({bytes, median[0] / ranks.count()});
+    busy = (cpu_seconds() - busy) / kRuns;
+    std::vector<double> sums = {percentile(runs, 50), busy};
+    ranks.sum(sums);
+    times.push_back({bytes, sums[0] / ranks.count(), sums[1] / ranks.count()});
     if (bytes == most)
       return times;
   }
+}
+
+double fit_host_share(const std::vector<ReductionTime> &times, double cpus) {
+  double busy = 0, all = 0;
+  for (const ReductionTime &time : times) {
+    busy += time.cpu_seconds;
+    all += time.seconds;
+  }
+  double sharing = cpus > 0 ? std::max(1 / cpus, 1.0) : 1;
+  return all > 0 ? std::min(busy * sharing / all, 1.0) : 1;
 }
 
 Network fit_network(const std::vector<ReductionTime> &times,

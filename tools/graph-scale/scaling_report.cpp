@@ -60,7 +60,7 @@ static void print_fit(const ScalingReport &report) {
 static std::string options_of(const Network &network) {
   return text("--latency=%.4g", network.latency * 1e6) +
          text(" --bandwidth=%.4g", network.bandwidth * 1e-9) +
-         text(" --host-share=%g", network.host_share) +
+         text(" --host-share=%.3g", network.host_share) +
          " --algorithm=" + kAlgorithms.at(network.algorithm);
 }
 

@@ -19,10 +19,6 @@
 
 namespace tinh::tools {
 
-/// What seeds of neighbouring ranks differ by: an odd number whose multiples
-/// are far from each other (2 to the 64th, divided by the golden ratio).
-static constexpr uint64_t kSeedDistance = 0x9e3779b97f4a7c15;
-
 static constexpr std::string_view kOptimizer = "optimizer.";
 
 SharedState::SharedState(const Module &module, const Context &context,
@@ -81,7 +77,7 @@ void SharedState::share(const Variable &variable) const {
   if (std::string_view(variable.info.type.name) == kGenerator &&
       value.size() >= sizeof seed) {
     std::memcpy(&seed, value.data(), sizeof seed);
-    seed += ranks.rank() * kSeedDistance;
+    seed = seed_of_rank(seed, ranks.rank());
     std::memcpy(value.data(), &seed, sizeof seed);
   }
   context.write_variable(variable.index, buffer(value));

@@ -26,6 +26,13 @@
 
 namespace tinh {
 
+/// The seed of a rank's random numbers, where that of rank 0 is `first`. Seeds
+/// of neighbours are far from each other: they differ by an odd number, 2 to
+/// the 64th divided by the golden ratio.
+inline uint64_t seed_of_rank(uint64_t first, uint32_t rank) {
+  return first + rank * uint64_t(0x9e3779b97f4a7c15);
+}
+
 class Collectives {
 public:
   /// Joins the ranks by the library of the launcher that has started this

@@ -98,7 +98,8 @@ static std::vector<ReductionTime> times_of(const Network &network,
                                            uint32_t ranks) {
   std::vector<ReductionTime> times;
   for (uint64_t bytes : {1u << 10, 1u << 16, 1u << 20})
-    times.push_back({bytes, network.seconds({TINH_ALL_REDUCE, bytes}, ranks)});
+    times.push_back(
+        {bytes, network.seconds({TINH_ALL_REDUCE, bytes}, ranks), 0});
   return times;
 }
 
@@ -109,6 +110,13 @@ TEST(Fit, FindsTheNetworkThatWasMeasured) {
   Network found = fit_network(times_of(network, 4), Network(), 4);
   EXPECT_NEAR(found.latency, 30e-6, 1e-12);
   EXPECT_NEAR(found.bandwidth, 3e9, 1);
+}
+
+TEST(Fit, SharesOfTheHostCountForAllThatShareACore) {
+  std::vector<ReductionTime> times = {{1024, 1, 0.5}, {4096, 3, 0.5}};
+  EXPECT_DOUBLE_EQ(fit_host_share(times, 4), 0.25);
+  EXPECT_DOUBLE_EQ(fit_host_share(times, 0.5), 0.5);
+  EXPECT_DOUBLE_EQ(fit_host_share(times, 0.1), 1);
 }
 
 TEST(Fit, HasNoLatencyBelowZero) {

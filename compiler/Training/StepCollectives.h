@@ -1,4 +1,4 @@
-//===- Ranks.h - Training steps of several ranks ----------------*- C++ -*-===//
+//===- StepCollectives.h - Training steps of several ranks ------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -10,8 +10,8 @@
 // has a part of the batch of one size (docs/data-parallel.md).
 //
 //===----------------------------------------------------------------------===//
-#ifndef TINH_TRAINING_RANKS_H
-#define TINH_TRAINING_RANKS_H
+#ifndef TINH_TRAINING_STEPCOLLECTIVES_H
+#define TINH_TRAINING_STEPCOLLECTIVES_H
 
 #include "compiler/Graph/GraphOps.h"
 #include "compiler/Training/Training.h"
@@ -20,9 +20,9 @@ namespace tinh::training {
 
 /// Collectives of one place in a training step. Values are null after a
 /// failure, as those of GraphOps.
-class Ranks {
+class StepCollectives {
 public:
-  Ranks(const DataParallel &options, GraphOps &ops)
+  StepCollectives(const DataParallel &options, GraphOps &ops)
       : options(options), ops(ops) {}
 
   mlir::Value reduce(graph::ReduceKind kind, mlir::Value x) {
@@ -38,13 +38,13 @@ public:
   //===--- Parts of tensors, with shardOptimizer --------------------------===//
 
   /// Of a tensor of `type`, flat and filled up with zeros: what one rank has.
-  mlir::RankedTensorType partType(mlir::RankedTensorType type) const;
+  mlir::RankedTensorType shardType(mlir::RankedTensorType type) const;
   /// The number of this rank, a tensor<i64>.
   mlir::Value rank();
   /// This rank's part of a tensor that all have alike.
-  mlir::Value part(mlir::Value x, mlir::Value rank);
+  mlir::Value shard(mlir::Value x, mlir::Value rank);
   /// This rank's part of the reduction of all ranks' gradients.
-  mlir::Value reducePart(graph::ReduceKind kind, mlir::Value gradient);
+  mlir::Value reduceScatter(graph::ReduceKind kind, mlir::Value gradient);
   /// The tensor of `type` of which `part` is this rank's part.
   mlir::Value gather(mlir::Value part, mlir::RankedTensorType type);
 
@@ -60,4 +60,4 @@ private:
 
 } // namespace tinh::training
 
-#endif // TINH_TRAINING_RANKS_H
+#endif // TINH_TRAINING_STEPCOLLECTIVES_H
