@@ -53,6 +53,9 @@ Communicator::Communicator(Clock::duration timeout)
     from(table).give_up(why);
   };
   destroy = [](tinh_collectives_t *table) { delete &from(table); };
+  tinh_collectives_t::failure = [](tinh_collectives_t *table) {
+    return from(table).known_failure();
+  };
 
   thread = std::thread([this] { run(); });
   std::unique_lock lock(mutex);
@@ -104,6 +107,11 @@ const char *Communicator::wait_for(uint64_t ticket, int64_t *finished) {
   if (finished)
     *finished = std::chrono::nanoseconds(done->time_since_epoch()).count();
   return nullptr;
+}
+
+const char *Communicator::known_failure() {
+  std::lock_guard lock(mutex);
+  return failure.empty() ? nullptr : failure.c_str();
 }
 
 void Communicator::give_up(const char *why) {

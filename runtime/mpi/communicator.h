@@ -49,6 +49,7 @@ private:
   // For the program's threads.
   const char *begin(const tinh_collective_t &collective, uint64_t &ticket);
   const char *wait_for(uint64_t ticket, int64_t *finished);
+  const char *known_failure();
   void give_up(const char *why);
 
   // The progress thread.

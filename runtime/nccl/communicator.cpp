@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "communicator.h"
 
+#include "collectives/ranks.h"
 #include "tinh/runtime.h"
 
 #include <cstdlib>
@@ -16,6 +17,7 @@
 namespace tinh::nccl {
 
 using namespace runtime::cuda;
+using namespace std::chrono_literals;
 using runtime::Error;
 
 namespace {
@@ -87,6 +89,42 @@ const char *problem(const tinh_collective_t &c, uint32_t num_ranks) {
   return nullptr;
 }
 
+const tinh_gpu_collectives_t kOfGpus = {
+    sizeof(tinh_gpu_collectives_t),
+    [](tinh_collectives_t *table) { return from(table).gpu_index(); },
+    [](tinh_collectives_t *table, const tinh_collective_t *collective,
+       void *stream, uint64_t *ticket) {
+      return from(table).begin(*collective, static_cast<CUstream>(stream),
+                               *ticket);
+    },
+    [](tinh_collectives_t *table, uint64_t ticket, void *stream) {
+      return from(table).order(ticket, static_cast<CUstream>(stream));
+    },
+    [](tinh_collectives_t *table, uint64_t ticket) {
+      return from(table).finish(ticket);
+    },
+    [](tinh_collectives_t *table, void *data, uint64_t size, void **memory) {
+      return from(table).add_memory(data, size, *memory);
+    },
+    [](tinh_collectives_t *table, void *memory) {
+      return from(table).remove_memory(memory);
+    }};
+
+/// Between questions whether something is done: leaves the CPU to others, if
+/// that takes long.
+class Rest {
+public:
+  void operator()() const {
+    if (Clock::now() - begun < 200us)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(20us);
+  }
+
+private:
+  const Clock::time_point begun = Clock::now();
+};
+
 } // namespace
 
 struct Communicator::InContext {
@@ -127,6 +165,10 @@ Communicator::Communicator(tinh_collectives_t *host, Clock::duration timeout)
     from(table).give_up(why);
   };
   destroy = [](tinh_collectives_t *table) { delete &from(table); };
+  failure = [](tinh_collectives_t *table) {
+    return from(table).known_failure();
+  };
+  tinh_collectives_t::gpu = &kOfGpus;
 
   std::string problem;
   try {
@@ -221,7 +263,9 @@ void Communicator::join() {
     throw Refusal("rank 0 has no id for NCCL's communicator");
   Config config;
   config.blocking = 0; // So that what hangs ends at the timeout.
-  settle(nccl->ncclCommInitRankConfig(&comm, static_cast<int>(num_ranks), id,
+  Lock lock(mutex);
+  settle(lock,
+         nccl->ncclCommInitRankConfig(&comm, static_cast<int>(num_ranks), id,
                                       static_cast<int>(rank), &config),
          "joining the other ranks");
 }
@@ -231,28 +275,36 @@ Communicator::~Communicator() {
   host->destroy(host);
 }
 
-void Communicator::leave() noexcept {
-  try {
-    if (!context)
-      return;
-    InContext current(*this);
-    if (comm && failure.empty()) {
-      settle(nccl->ncclCommFinalize(comm), "leaving the other ranks");
+void Communicator::end_communicator() noexcept {
+  if (comm && failed.empty()) {
+    try {
+      Lock lock(mutex);
+      settle(lock, nccl->ncclCommFinalize(comm), "leaving the other ranks");
       nccl->ncclCommDestroy(comm);
       comm = nullptr;
+    } catch (const std::exception &) { // There is nobody to tell.
     }
-    if (comm)
-      nccl->ncclCommAbort(comm);
-    for (auto &[ticket, started] : tickets)
-      events.push_back(started.done);
-    for (CUevent event : events)
-      driver().cuEventDestroy_v2(event);
-    if (own)
-      driver().cuStreamDestroy_v2(own);
-  } catch (const std::exception &) { // There is nobody to tell.
-    if (comm)
-      nccl->ncclCommAbort(comm);
   }
+  if (comm)
+    nccl->ncclCommAbort(comm);
+  comm = nullptr;
+}
+
+void Communicator::leave() noexcept {
+  if (!context)
+    return;
+  CUcontext popped = nullptr;
+  bool pushed = driver().cuCtxPushCurrent_v2(context) == kSuccess;
+  end_communicator();
+  for (auto &[ticket, started] : tickets)
+    events.insert(events.end(), {started.ready, started.done});
+  for (CUevent event : events)
+    if (event)
+      driver().cuEventDestroy_v2(event);
+  if (own)
+    driver().cuStreamDestroy_v2(own);
+  if (pushed)
+    driver().cuCtxPopCurrent_v2(&popped);
   driver().cuDevicePrimaryCtxRelease_v2(device);
 }
 
@@ -274,63 +326,85 @@ void Communicator::check_nccl(Result result, const std::string &what) {
     throw_nccl(result, what);
 }
 
-void Communicator::settle(Result result, const std::string &what) {
-  Clock::time_point end = Clock::now() + timeout;
-  while (result == kInProgress) {
-    {
-      std::lock_guard lock(messages);
-      if (!abort_reason.empty())
-        throw std::runtime_error(abort_reason);
+/// Throws what has gone wrong on other ranks, as far as MPI has heard of it.
+void Communicator::check_host() const {
+  if (!runtime::has_member(*host, &tinh_collectives_t::failure) ||
+      !host->failure)
+    return;
+  if (const char *why = host->failure(host))
+    throw std::runtime_error(why);
+}
+
+/// Until NCCL has done what `result` is of. Other threads may fail meanwhile,
+/// but make no calls.
+void Communicator::settle(Lock &lock, Result result, const std::string &what) {
+  struct Settling {
+    explicit Settling(Communicator &of) : of(of) { of.is_settling = true; }
+    ~Settling() {
+      of.is_settling = false;
+      of.settled.notify_all();
     }
+    Communicator &of;
+  } settling(*this);
+  Clock::time_point end = Clock::now() + timeout;
+  for (Rest rest; result == kInProgress;) {
+    lock.unlock();
+    rest();
+    lock.lock();
+    if (!failed.empty())
+      throw std::runtime_error(failed);
+    check_host();
     if (Clock::now() > end)
       throw std::runtime_error(
           "rank " + std::to_string(rank) + ": " + what +
           " has waited for other ranks until the timeout: one has died, or has "
           "not come so far");
-    std::this_thread::yield();
     check_nccl(nccl->ncclCommGetAsyncError(comm, &result), what);
   }
   check_nccl(result, what);
 }
 
-const char *Communicator::refuse(const std::string &why) {
-  std::lock_guard lock(messages);
-  return mistakes.emplace_back(why).c_str();
-}
-
-/// With `calls` held.
+/// With `mutex` held.
 const char *Communicator::fail(const std::string &why) {
-  std::unique_lock lock(messages);
-  if (!failure.empty())
-    return failure.c_str();
-  failure = why;
-  lock.unlock();
+  if (!failed.empty())
+    return failed.c_str();
+  failed = why;
   if (comm)
     nccl->ncclCommAbort(comm);
   comm = nullptr;
-  host->abort(host, failure.c_str());
-  return failure.c_str();
+  settled.notify_all();
+  host->abort(host, failed.c_str());
+  return failed.c_str();
 }
 
 void Communicator::give_up(const char *why) {
-  {
-    std::lock_guard lock(messages);
-    abort_reason = why;
-  }
-  std::lock_guard lock(calls);
+  std::lock_guard lock(mutex);
   fail(why);
 }
 
-template <typename Body> const char *Communicator::guarded(Body &&body) {
-  std::lock_guard lock(calls);
+const char *Communicator::known_failure() {
+  std::lock_guard lock(mutex);
+  if (!failed.empty())
+    return failed.c_str();
   try {
-    if (!failure.empty())
-      return failure.c_str();
+    check_host();
+    return nullptr;
+  } catch (const std::exception &error) {
+    return fail(error.what());
+  }
+}
+
+template <typename Body> const char *Communicator::guarded(Body &&body) {
+  Lock lock(mutex);
+  settled.wait(lock, [&] { return !is_settling || !failed.empty(); });
+  try {
+    if (!failed.empty())
+      return failed.c_str();
     InContext current(*this);
-    body();
+    body(lock);
     return nullptr;
   } catch (const Refusal &refusal) {
-    return refuse(refusal.what());
+    return mistakes.emplace_back(refusal.what()).c_str();
   } catch (const std::exception &error) {
     return fail(error.what());
   }
@@ -340,7 +414,7 @@ template <typename Body> const char *Communicator::guarded(Body &&body) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-void Communicator::enqueue(const tinh_collective_t &c) {
+void Communicator::enqueue(Lock &lock, const tinh_collective_t &c) {
   int operation = c.reduction == TINH_REDUCE_MAX    ? kMax
                   : c.reduction == TINH_REDUCE_MEAN ? kAvg
                                                     : kSum;
@@ -363,33 +437,39 @@ void Communicator::enqueue(const tinh_collective_t &c) {
                                  static_cast<int>(c.root), comm, own);
     break;
   }
-  settle(result, describe(c, num_started));
+  settle(lock, result, tickets.at(num_started).what);
+}
+
+Communicator::CUevent Communicator::take_event() {
+  CUevent event = nullptr;
+  if (events.empty()) {
+    check(driver().cuEventCreate(&event, kEventDisableTiming),
+          "cannot make an event");
+    return event;
+  }
+  event = events.back();
+  events.pop_back();
+  return event;
 }
 
 const char *Communicator::begin(const tinh_collective_t &collective,
                                 CUstream stream, uint64_t &ticket) {
-  return guarded([&] {
+  return guarded([&](Lock &lock) {
     if (const char *wrong = problem(collective, num_ranks))
       throw Refusal(wrong);
-    CUevent event = nullptr;
-    if (events.empty()) {
-      check(driver().cuEventCreate(&event, kEventDisableTiming),
-            "cannot make an event");
-    } else {
-      event = events.back();
-      events.pop_back();
-    }
     ticket = ++num_started;
-    // First of what it waits for, then of what waits for it.
-    tickets[ticket] = {event, describe(collective, ticket)};
-    check(driver().cuEventRecord(event, stream), tickets[ticket].what);
-    check(driver().cuStreamWaitEvent(own, event, 0), tickets[ticket].what);
-    enqueue(collective);
-    check(driver().cuEventRecord(event, own), tickets[ticket].what);
+    Started &started = tickets[ticket];
+    started.what = describe(collective, ticket);
+    started.ready = take_event();
+    started.done = take_event();
+    check(driver().cuEventRecord(started.ready, stream), started.what);
+    check(driver().cuStreamWaitEvent(own, started.ready, 0), started.what);
+    enqueue(lock, collective);
+    check(driver().cuEventRecord(started.done, own), started.what);
   });
 }
 
-const Communicator::Started &Communicator::find(uint64_t ticket) {
+Communicator::Started &Communicator::find(uint64_t ticket) {
   auto found = tickets.find(ticket);
   if (found == tickets.end())
     throw Refusal("there is no collective " + std::to_string(ticket) +
@@ -398,57 +478,76 @@ const Communicator::Started &Communicator::find(uint64_t ticket) {
 }
 
 const char *Communicator::order(uint64_t ticket, CUstream stream) {
-  return guarded([&] {
+  return guarded([&](Lock &) {
     const Started &started = find(ticket);
     check(driver().cuStreamWaitEvent(stream, started.done, 0), started.what);
   });
 }
 
-bool Communicator::is_done(const Started &started) {
-  Result state = kSuccess;
-  check_nccl(nccl->ncclCommGetAsyncError(comm, &state), started.what);
-  if (state != kInProgress)
-    check_nccl(state, started.what);
-  CUresult result = driver().cuEventQuery(started.done);
+bool Communicator::has_passed(CUevent event, const std::string &what) const {
+  CUresult result = driver().cuEventQuery(event);
   if (result != kNotReady)
-    check(result, started.what);
+    check(result, what);
   return result == runtime::cuda::kSuccess;
 }
 
-const char *Communicator::finish(uint64_t ticket) {
-  Clock::time_point end = Clock::now() + timeout;
-  for (bool done = false; !done;) {
-    const char *error = guarded([&] {
-      const Started &started = find(ticket);
-      done = is_done(started);
-      if (done) {
-        events.push_back(started.done);
-        tickets.erase(ticket);
-      } else if (Clock::now() > end) {
-        throw std::runtime_error(
-            "rank " + std::to_string(rank) + ": " + started.what +
-            " was not done at the timeout: another rank has died, or has not "
-            "started it");
-      }
-    });
-    if (error)
-      return error;
-    if (!done)
-      std::this_thread::yield();
+/// Collectives are done one after the other. That of the first one which is not
+/// done takes time from when this rank's GPU has come to it; what that has to
+/// do before counts for nothing.
+void Communicator::check_overdue() {
+  for (auto &[ticket, started] : tickets) {
+    if (has_passed(started.done, started.what))
+      continue;
+    if (!has_passed(started.ready, started.what))
+      return;
+    auto now = Clock::now();
+    if (!started.since)
+      started.since = now;
+    if (now - *started.since > timeout)
+      throw std::runtime_error(
+          "rank " + std::to_string(rank) + ": " + started.what +
+          " was not done at the timeout: another rank has died, or has not "
+          "started it");
+    return;
   }
-  return nullptr;
+}
+
+void Communicator::forget(uint64_t ticket) {
+  auto found = tickets.find(ticket);
+  events.insert(events.end(), {found->second.ready, found->second.done});
+  tickets.erase(found);
+}
+
+const char *Communicator::finish(uint64_t ticket) {
+  bool done = false;
+  for (Rest rest;; rest()) {
+    const char *error = guarded([&](Lock &) {
+      const Started &started = find(ticket);
+      Result state = kSuccess;
+      check_nccl(nccl->ncclCommGetAsyncError(comm, &state), started.what);
+      if (state != kInProgress)
+        check_nccl(state, started.what);
+      done = has_passed(started.done, started.what);
+      if (done)
+        return forget(ticket);
+      check_host();
+      check_overdue();
+    });
+    if (error || done)
+      return error;
+  }
 }
 
 const char *Communicator::add_memory(void *data, uint64_t size, void *&memory) {
-  return guarded([&] {
-    settle(nccl->ncclCommRegister(comm, data, size, &memory),
+  return guarded([&](Lock &lock) {
+    settle(lock, nccl->ncclCommRegister(comm, data, size, &memory),
            "registering memory");
   });
 }
 
 const char *Communicator::remove_memory(void *memory) {
-  return guarded([&] {
-    settle(nccl->ncclCommDeregister(comm, memory), "releasing memory");
+  return guarded([&](Lock &lock) {
+    settle(lock, nccl->ncclCommDeregister(comm, memory), "releasing memory");
   });
 }
 

@@ -17,10 +17,12 @@
 #include "tinh/gpu_collectives.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace tinh::nccl {
@@ -34,7 +36,7 @@ public:
   Communicator(tinh_collectives_t *host, Clock::duration timeout);
   ~Communicator();
 
-  uint32_t gpu() const { return device_index; }
+  uint32_t gpu_index() const { return device_index; }
   const char *begin(const tinh_collective_t &collective, CUstream stream,
                     uint64_t &ticket);
   const char *order(uint64_t ticket, CUstream stream);
@@ -43,9 +45,14 @@ public:
   const char *remove_memory(void *memory);
 
 private:
+  using CUevent = runtime::cuda::CUevent;
+  using Lock = std::unique_lock<std::mutex>;
   struct Started {
-    runtime::cuda::CUevent done;
-    std::string what; ///< "all-reduce 3 (sum of 1000 f32)"
+    std::string what;        ///< "all-reduce 3 (1000 elements)"
+    CUevent ready = nullptr; ///< This rank's GPU has come to it.
+    CUevent done = nullptr;
+    /// When somebody who waits has first seen that it was its turn.
+    std::optional<Clock::time_point> since = {};
   };
   struct InContext; ///< The GPU's context is current.
 
@@ -53,19 +60,23 @@ private:
   void agree(const std::string &problem);
   void exchange(const tinh_collective_t &collective);
   void join();
-  void enqueue(const tinh_collective_t &collective);
-  /// Until NCCL has done what `result` is of.
-  void settle(Result result, const std::string &what);
+  void enqueue(Lock &lock, const tinh_collective_t &collective);
+  void settle(Lock &lock, Result result, const std::string &what);
   void check_nccl(Result result, const std::string &what);
   [[noreturn]] void throw_nccl(Result result, const std::string &what);
-  bool is_done(const Started &started);
-  const Started &find(uint64_t ticket);
+  void check_host() const;
+  CUevent take_event();
+  Started &find(uint64_t ticket);
+  bool has_passed(CUevent event, const std::string &what) const;
+  void check_overdue();
+  void forget(uint64_t ticket);
+  void end_communicator() noexcept;
   void leave() noexcept;
 
   template <typename Body> const char *guarded(Body &&body);
-  const char *refuse(const std::string &why);
   const char *fail(const std::string &why);
   void give_up(const char *why);
+  const char *known_failure();
 
   tinh_collectives_t *const host;
   const Clock::duration timeout;
@@ -75,16 +86,17 @@ private:
   runtime::cuda::CUdevice device = 0;
   runtime::cuda::CUcontext context = nullptr;
   CUstream own = nullptr; ///< That NCCL's work is on.
+
+  /// Of NCCL's communicator, and of what follows. Nobody waits for other ranks
+  /// with it.
+  std::mutex mutex;
+  std::condition_variable settled;
+  bool is_settling = false; ///< A call is in progress, and there is no other.
   Comm comm = nullptr;
-
-  std::mutex calls; ///< Of NCCL, and of what follows up to `messages`.
   std::map<uint64_t, Started> tickets;
-  std::vector<runtime::cuda::CUevent> events; ///< That nothing uses.
+  std::vector<CUevent> events; ///< That nothing uses.
   uint64_t num_started = 0;
-
-  std::mutex messages; ///< Is taken behind `calls`.
-  std::string failure; ///< Set once, and for ever.
-  std::string abort_reason;
+  std::string failed;               ///< Why; set once, and for ever.
   std::deque<std::string> mistakes; ///< What calls were refused for.
 };
 

@@ -21,10 +21,6 @@ tinh_collectives_t *join_by_mpi(const tinh_collectives_options_t *options) {
   return host;
 }
 
-Communicator &from(tinh_collectives_t *table) {
-  return *static_cast<Communicator *>(table);
-}
-
 } // namespace
 
 extern "C" TINH_API const char *
@@ -48,25 +44,3 @@ tinh_collectives_create(const tinh_collectives_options_t *options,
   }
   return message.c_str();
 }
-
-extern "C" TINH_API const tinh_gpu_collectives_t tinh_gpu_collectives;
-const tinh_gpu_collectives_t tinh_gpu_collectives = {
-    sizeof(tinh_gpu_collectives_t),
-    [](tinh_collectives_t *table) { return from(table).gpu(); },
-    [](tinh_collectives_t *table, const tinh_collective_t *collective,
-       void *stream, uint64_t *ticket) {
-      return from(table).begin(*collective, static_cast<CUstream>(stream),
-                               *ticket);
-    },
-    [](tinh_collectives_t *table, uint64_t ticket, void *stream) {
-      return from(table).order(ticket, static_cast<CUstream>(stream));
-    },
-    [](tinh_collectives_t *table, uint64_t ticket) {
-      return from(table).finish(ticket);
-    },
-    [](tinh_collectives_t *table, void *data, uint64_t size, void **memory) {
-      return from(table).add_memory(data, size, *memory);
-    },
-    [](tinh_collectives_t *table, void *memory) {
-      return from(table).remove_memory(memory);
-    }};

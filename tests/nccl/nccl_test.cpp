@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/nccl/communicator.h"
 
+#include <atomic>
 #include <barrier>
 #include <cstdlib>
 #include <cstring>
@@ -34,6 +35,7 @@ struct Meeting {
 struct Host : tinh_collectives_t {
   Meeting &meeting;
   std::string aborted;
+  std::atomic<const char *> heard = nullptr; ///< Of other ranks' failures.
 
   Host(Meeting &meeting, uint32_t number)
       : tinh_collectives_t{}, meeting(meeting) {
@@ -63,6 +65,10 @@ struct Host : tinh_collectives_t {
       static_cast<Host *>(table)->aborted = why;
     };
     destroy = [](tinh_collectives_t *) {};
+    struct_size = sizeof(tinh_collectives_t);
+    failure = [](tinh_collectives_t *table) -> const char * {
+      return static_cast<Host *>(table)->heard;
+    };
   }
 };
 
@@ -151,6 +157,23 @@ TEST(NcclTest, ComputesAllKinds) {
 }
 
 // The fake GPU runs what nothing orders in another order than it was queued in.
+/// Each sum is rounded to 8 bits, to the even neighbour of two.
+TEST(NcclTest, AddsBfloat16) {
+  on_two([](Rank &rank) {
+    bool first = rank.host.rank == 0;
+    std::vector<uint16_t> own = first ? std::vector<uint16_t>{0x3f80, 0x3f80}
+                                      : std::vector<uint16_t>{0x4000, 0x3b80};
+    std::vector<float> words(1); // 1 + 2, 1 + 2^-8.
+    std::memcpy(words.data(), own.data(), 4);
+    float *data = rank.upload(words);
+    auto c = of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 2, data, data);
+    c.dtype = c.wire = TINH_DTYPE_BF16;
+    std::vector<float> sums = run(rank, c, 1);
+    std::memcpy(own.data(), sums.data(), 4);
+    EXPECT_EQ(own, (std::vector<uint16_t>{0x4040, 0x3f80}));
+  });
+}
+
 TEST(NcclTest, IsOrderedWithTheStream) {
   on_two([](Rank &rank) {
     float *data = rank.upload({0, 0});
@@ -223,6 +246,60 @@ TEST(NcclTest, AbortAndTimeoutEndWhatWaits) {
                     HasSubstr("rank 0: all-reduce 1"));
       },
       std::chrono::milliseconds(200));
+}
+
+/// The fake GPU does one thing for each question whether it is done; rank 1
+/// asks when all is.
+TEST(NcclTest, WhatTheStreamDoesBeforeTakesNoTime) {
+  on_two(
+      [](Rank &rank) {
+        float *data = rank.upload({2, 2});
+        for (int i = 0; i < 20000 && rank.host.rank == 0; ++i)
+          driver().cuMemsetD32Async(CUdeviceptr(data), 0x40000000, 2,
+                                    rank.stream);
+        uint64_t ticket = 0;
+        rank.host.meeting.all.arrive_and_wait(); // Giving it takes time, too.
+        EXPECT_STREQ(rank.ranks.begin(
+                         of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 2, data, data),
+                         rank.stream, ticket),
+                     nullptr);
+        if (rank.host.rank == 1)
+          rank.host.meeting.all.arrive_and_wait();
+        EXPECT_STREQ(rank.ranks.finish(ticket), nullptr);
+        if (rank.host.rank == 0)
+          rank.host.meeting.all.arrive_and_wait();
+        EXPECT_EQ(rank.download(data, 2), (Floats{4, 4}));
+      },
+      std::chrono::milliseconds(500));
+}
+
+TEST(NcclTest, WhoWaitsHearsFromMpi) {
+  on_two([](Rank &rank) {
+    float *data = rank.upload({1, 2});
+    uint64_t ticket = 0;
+    if (rank.host.rank == 1)
+      return;
+    rank.host.heard = "rank 1 has died";
+    EXPECT_STREQ(
+        rank.ranks.begin(of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 2, data, data),
+                         rank.stream, ticket),
+        "rank 1 has died");
+  });
+}
+
+TEST(NcclTest, WhoWaitsKeepsNobodyFromGivingUp) {
+  on_two([](Rank &rank) {
+    float *data = rank.upload({1, 2});
+    uint64_t ticket = 0;
+    if (rank.host.rank == 1)
+      return;
+    std::thread other([&] { rank.ranks.abort(&rank.ranks, "no more"); });
+    EXPECT_STREQ(
+        rank.ranks.begin(of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 2, data, data),
+                         rank.stream, ticket),
+        "no more");
+    other.join();
+  });
 }
 
 TEST(NcclTest, AnOldVersionIsRefused) {

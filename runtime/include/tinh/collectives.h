@@ -112,6 +112,14 @@ struct tinh_collectives {
    * nanoseconds of CLOCK_MONOTONIC, for traces. NULL: that is not known. */
   const char *(*wait_timed)(tinh_collectives_t *collectives, uint64_t ticket,
                             int64_t *out_finished);
+
+  /* What has failed so far, or NULL; waits for nothing. From any thread. NULL:
+   * only calls that fail tell. */
+  const char *(*failure)(tinh_collectives_t *collectives);
+
+  /* Collectives of the GPUs' memory (tinh/gpu_collectives.h), which artifacts
+   * need that were compiled with --collectives=nccl. NULL: there are none. */
+  const struct tinh_gpu_collectives *gpu;
 };
 
 typedef struct tinh_collectives_options {
@@ -136,8 +144,9 @@ typedef const char *(*tinh_collectives_create_t)(
 TINH_API const char *tinh_collectives_library(void);
 
 /* Joins the ranks by the library at the path `library`, or, if that is NULL, by
- * the one above, from the folder of the runtime's own library or where the
- * system looks for libraries. Waits until all ranks do so. Once in a process;
+ * the one above. A name without a slash, such as "libtinh_nccl.so", is looked
+ * for in the folder of the runtime's own library, and then where the system
+ * looks for libraries. Waits until all ranks do so. Once in a process;
  * the library stays loaded. `options` may be NULL. INVALID_ARGUMENT if no
  * launcher has started the process, NOT_FOUND if the library cannot be loaded,
  * COLLECTIVE_FAILED if the ranks cannot be joined. */

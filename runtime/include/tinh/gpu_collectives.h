@@ -6,9 +6,10 @@
  *
  *===----------------------------------------------------------------------===//
  *
- * libtinh_nccl.so has the table of tinh/collectives.h, whose collectives are of
- * the CPU's memory and MPI's, and these functions for the GPU's memory. Each
- * rank has one GPU. Plain C11.
+ * What ranks compute together in the memory of their GPUs, of which each has
+ * one. libtinh_nccl.so has a table of tinh/collectives.h, whose collectives are
+ * of the CPU's memory and MPI's, with these functions for the GPU's memory.
+ * Plain C11.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef TINH_GPU_COLLECTIVES_H
@@ -20,8 +21,8 @@
 extern "C" {
 #endif
 
-/* `collectives` is the table that tinh_collectives_create of the same library
- * has given. Functions that may fail return NULL or a sentence, as those of
+/* What a table of tinh/collectives.h has as its `gpu`; `collectives` is that
+ * table. Functions that may fail return NULL or a sentence, as those of
  * that table do; a failure of NCCL is that of all ranks, and final. From any
  * thread. */
 typedef struct tinh_gpu_collectives {
@@ -45,7 +46,9 @@ typedef struct tinh_gpu_collectives {
                        void *stream);
 
   /* Waits for the collective, and says whether it, or the communicator, has
-   * failed; the ticket ends. Once for each. */
+   * failed; the ticket ends. Once for each, and only from then on its output
+   * may be taken for what it should be. A collective has failed which is not
+   * done at the timeout, counted from when this rank's GPU has come to it. */
   const char *(*wait)(tinh_collectives_t *collectives, uint64_t ticket);
 
   /* Registers memory with NCCL, which may then send it without copies; all
@@ -54,9 +57,6 @@ typedef struct tinh_gpu_collectives {
                             uint64_t size, void **out_memory);
   const char *(*remove_memory)(tinh_collectives_t *collectives, void *memory);
 } tinh_gpu_collectives_t;
-
-/* The library's object of type tinh_gpu_collectives_t. */
-#define TINH_GPU_COLLECTIVES "tinh_gpu_collectives"
 
 #ifdef __cplusplus
 } /* extern "C" */
