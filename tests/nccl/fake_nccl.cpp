@@ -21,6 +21,7 @@
 #include "tests/cuda/driver/fake_library.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <vector>
 
@@ -78,6 +79,20 @@ struct CommObject {
 
 namespace {
 
+/// Sums are rounded after each addition.
+struct Bfloat16 {
+  Bfloat16() = default;
+  explicit Bfloat16(float value) {
+    auto whole = std::bit_cast<uint32_t>(value);
+    bool isNan = value != value; // Rounding would make it an infinity.
+    whole = isNan ? whole | 0x400000 : whole + 0x7fff + (whole >> 16 & 1);
+    bits = static_cast<uint16_t>(whole >> 16);
+  }
+  operator float() const { return std::bit_cast<float>(uint32_t(bits) << 16); }
+
+  uint16_t bits;
+};
+
 size_t size_of(int type) {
   switch (type) {
   case kUint8:
@@ -108,7 +123,7 @@ void reduce(const std::vector<std::vector<char>> &inputs, size_t first,
       result =
           operation == kMax ? std::max(result, at(rank)) : T(result + at(rank));
     if (operation == kAvg)
-      result = T(result / T(inputs.size()));
+      result = T(result / T(static_cast<float>(inputs.size())));
     static_cast<T *>(output)[i] = result;
   }
 }
@@ -125,6 +140,8 @@ void reduce(int type, const std::vector<std::vector<char>> &inputs,
     return as(int64_t());
   case kFloat16:
     return as(_Float16());
+  case kBfloat16:
+    return as(Bfloat16());
   case kFloat32:
     return as(float());
   default:

@@ -156,7 +156,6 @@ TEST(NcclTest, ComputesAllKinds) {
   });
 }
 
-// The fake GPU runs what nothing orders in another order than it was queued in.
 /// Each sum is rounded to 8 bits, to the even neighbour of two.
 TEST(NcclTest, AddsBfloat16) {
   on_two([](Rank &rank) {
@@ -174,6 +173,8 @@ TEST(NcclTest, AddsBfloat16) {
   });
 }
 
+/// The fake GPU runs what nothing orders in another order than it was queued
+/// in.
 TEST(NcclTest, IsOrderedWithTheStream) {
   on_two([](Rank &rank) {
     float *data = rank.upload({0, 0});
