@@ -63,6 +63,7 @@ class FunctionInfo(c.Structure):
         ("lower_bound_size_without_gpu", c.c_uint64),
         ("has_collectives", c.c_bool),
         ("num_ranks", c.c_uint32),
+        ("has_gpu_collectives", c.c_bool),
     ]
 
 

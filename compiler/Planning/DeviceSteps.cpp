@@ -185,9 +185,20 @@ private:
     if (!steps.conditional[s])
       execution.follows =
           order.add(number(), wait, steps.accesses(s, iterations));
+    if (steps.all[s].opcode == TINH_OP_AWAIT)
+      followStart(execution);
     all.push_back(std::move(execution));
     latest[s] = number();
     return s + 1;
+  }
+
+  /// Whatever else it waits for.
+  void followStart(Execution &await) const {
+    uint32_t start = latest[steps.all[await.step].target] - 1;
+    auto &follows = await.follows;
+    auto at = std::lower_bound(follows.begin(), follows.end(), start);
+    if (at == follows.end() || *at != start)
+      follows.insert(at, start);
   }
 
   const DeviceSteps &steps;

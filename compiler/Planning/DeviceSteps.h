@@ -28,7 +28,7 @@ struct MovingAccess : ByteAccess {
 struct DeviceStep {
   tinh_opcode_t opcode = TINH_OP_DISPATCH;
   int32_t waitFor = -1;
-  uint32_t target = 0;
+  uint32_t target = 0;     ///< Of an AWAIT: its START.
   uint64_t iterations = 0; ///< Of a LOOP, at most.
   bool onDevice = false;   ///< The GPU does it.
   bool isEmpty = false;    ///< A COPY or ZERO of no bytes.

@@ -72,6 +72,17 @@ protected:
   void moveOn(uint32_t depth, int64_t bytes) {
     steps.back().accesses[1].strides.push_back({1, depth, bytes});
   }
+  /// In place.
+  uint32_t start(int32_t waitFor, uint32_t a) {
+    gpu(waitFor, a, a);
+    steps.back().opcode = TINH_OP_START;
+    return static_cast<uint32_t>(steps.size() - 1);
+  }
+  void await(uint32_t start) {
+    add(TINH_OP_AWAIT, -1) = steps[start];
+    steps.back().opcode = TINH_OP_AWAIT;
+    steps.back().target = start;
+  }
   DevicePlan plan() const { return planDevice(steps); }
 
   /// Of a segment's nodes, in their order.
@@ -134,6 +145,28 @@ TEST_F(DevicePlanTest, OneSegmentWithoutTheCpu) {
   EXPECT_THAT(edges(made),
               ElementsAre(ElementsAre(), ElementsAre(), ElementsAre(0),
                           ElementsAre(1), ElementsAre(2)));
+}
+
+TEST_F(DevicePlanTest, CollectivesAreSegmentsOfTheirOwn) {
+  gpu(-1, 0, 1);
+  uint32_t first = start(0, 1);
+  gpu(1, 0, 2);
+  gpu(1, 0, 3);
+  uint32_t second = start(2, 2);
+  await(first);
+  gpu(5, 1, 4);
+  await(second);
+  gpu(7, 2, 5);
+  DevicePlan made = plan();
+  ASSERT_EQ(made.segments.size(), 8u);
+  EXPECT_THAT(stepsOf(made, 0), ElementsAre(0));
+  EXPECT_THAT(stepsOf(made, 1), ElementsAre(first));
+  EXPECT_THAT(stepsOf(made, 2), ElementsAre(2, 3));
+  EXPECT_THAT(stepsOf(made, 3), ElementsAre(second));
+  EXPECT_THAT(stepsOf(made, 4), ElementsAre(5));
+  EXPECT_THAT(stepsOf(made, 5), ElementsAre(6));
+  for (const tinh_device_segment_t &segment : made.segments)
+    EXPECT_EQ(segment.stream, 0u);
 }
 
 TEST_F(DevicePlanTest, WritesFollowReads) {

@@ -12,6 +12,7 @@
 #include "artifact/check_artifact.h"
 
 #include "artifact/module.h"
+#include "artifact/steps.h"
 #include "tinh/collectives.h"
 #include "toy.h"
 
@@ -83,6 +84,52 @@ TEST_F(CheckCollectives, AreForRanksThatThereMayBe) {
   EXPECT_FALSE(accepts(pair, [&] { collective(0, 1).num_ranks = 0; }));
   EXPECT_FALSE(accepts(pair, [&] { collective(0, 1).num_ranks = 3; }));
   EXPECT_FALSE(accepts(pair, [&] { collective(2, 3).num_ranks = UINT32_MAX; }));
+}
+
+TEST_F(CheckCollectives, AreOnGpusAllOrNone) {
+  enum { start, await };
+  std::vector<uint8_t> launches(2, TINH_LAUNCH_SEGMENT), gates(2, 0);
+  std::vector<tinh_device_node_t> nodes = {{start, 0, 0, 0}, {await, 0, 0, 0}};
+  tinh_device_segment_t each = {};
+  each.num_nodes = 1;
+  each.due = TINH_AT_END;
+  each.after = TINH_NO_SEGMENT;
+  std::vector<tinh_device_segment_t> segments = {each, each};
+  segments[1].first_node = 1;
+  std::vector<tinh_buffer_ref_t> buffers(2, {TINH_SPACE_DEVICE, 0, 0});
+  tinh_device_plan_t plan = {};
+  auto on_gpu = [&] {
+    steps = {steps[1], steps[3]};
+    steps[await].target = start;
+    for (tinh_step_t &step : steps) {
+      step.buffers = buffers.data();
+      step.wait_for = -1;
+    }
+    function.device_arena_size = function.arena_size;
+    plan = {launches.data(),
+            gates.data(),
+            static_cast<uint32_t>(segments.size()),
+            static_cast<uint32_t>(nodes.size()),
+            0,
+            segments.data(),
+            nodes.data(),
+            nullptr};
+    function.device_plan = &plan;
+  };
+  EXPECT_TRUE(accepts(sum, on_gpu));
+  EXPECT_TRUE(collective_needs(module.artifact(), function).on_gpu);
+  buffers[1].space = TINH_SPACE_ARENA;
+  EXPECT_FALSE(accepts(sum, on_gpu));
+  buffers[1].space = TINH_SPACE_DEVICE;
+  launches[await] = TINH_LAUNCH_LOOSE;
+  EXPECT_FALSE(accepts(sum, on_gpu));
+  launches[await] = TINH_LAUNCH_SEGMENT;
+  std::swap(nodes[0], nodes[1]);
+  EXPECT_FALSE(accepts(sum, on_gpu)); // Awaited before it is started.
+  std::swap(nodes[0], nodes[1]);
+  segments.pop_back();
+  segments[0].num_nodes = 2;
+  EXPECT_FALSE(accepts(sum, on_gpu)); // In a graph.
 }
 
 TEST_F(CheckCollectives, RunInEachRun) {

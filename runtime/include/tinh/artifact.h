@@ -34,7 +34,7 @@
 #include <string.h>
 
 /* Raised whenever a structure here changes; a runtime loads exactly its own. */
-#define TINH_ARTIFACT_VERSION 14u
+#define TINH_ARTIFACT_VERSION 15u
 
 #define TINH_ARTIFACT_SYMBOL "tinh_artifact"
 #define TINH_NOTE_NAME "Tinh"
@@ -273,17 +273,17 @@ typedef struct tinh_collective_desc {
  * of them writes.
  *
  * A GPU does a DISPATCH of one of its kernels, whose buffers all lie in its
- * memory, and every COPY or ZERO that has to do with its memory: to the steps
- * that wait for them it makes no difference. What the CPU does has all buffers
- * in the CPU's memory, the byte of a BRANCH and the count of a LOOP as well;
- * the index of an iteration gets to the GPU by a COPY of 8 bytes. WEIGHTS are
- * not copied to the GPU's memory: they are there, as DEVICE_WEIGHTS. `init` has
- * no steps of the GPU.
+ * memory, a START or AWAIT whose buffers do, and every COPY or ZERO that has to
+ * do with its memory: to the steps that wait for them it makes no difference.
+ * What the CPU does has all buffers in the CPU's memory, the byte of a BRANCH
+ * and the count of a LOOP as well; the index of an iteration gets to the GPU by
+ * a COPY of 8 bytes. WEIGHTS are not copied to the GPU's memory: they are
+ * there, as DEVICE_WEIGHTS. `init` has no steps of the GPU.
  *
  * What a START reads may not be written, and what it writes not be touched,
  * before its AWAIT is finished. Each has one, behind it; both are run in each
- * run, once: in no loop, and with no way around them. Their buffers are in the
- * CPU's memory.
+ * run, once: in no loop, and with no way around them. The buffers of all of a
+ * function are in the CPU's memory, or of all in the GPU's.
  *
  * Loops nest; the depth of one is the number of loops around it, and the steps
  * behind its LOOP, up to its NEXT, are in it. BRANCH and JUMP go forward, into
@@ -375,16 +375,18 @@ typedef enum tinh_launch {
  * unrolled: a node of a CUDA graph. It comes after nodes before it, which the
  * plan's `edges` name by their places in the segment, in ascending order. */
 typedef struct tinh_device_node {
-  uint32_t step;      /* A DISPATCH, COPY or ZERO of the GPU's, launched in a
-                         SEGMENT, and not of 0 bytes. */
+  uint32_t step;      /* Of the GPU's, launched in a SEGMENT; no COPY or ZERO of
+                         0 bytes. */
   uint32_t iteration; /* Of all iterations of the loops around it, counted as
                          they are done one after the other; 0 in no loop. */
   uint32_t first_edge;
   uint32_t num_edges;
 } tinh_device_node_t;
 
-/* What goes to the GPU at once, as one CUDA graph. Its nodes need the same
- * steps of the CPU, and the same step of the CPU needs them first. */
+/* What goes to the GPU at once, as one CUDA graph, or a START or AWAIT, which
+ * is a segment of its own: all ranks start collectives in the order of
+ * segments. Its nodes need the same steps of the CPU, and the same step of the
+ * CPU needs them first. */
 typedef struct tinh_device_segment {
   uint32_t first_node; /* Behind those of the segment before it. */
   uint32_t num_nodes;  /* At least 1. */

@@ -149,6 +149,9 @@ typedef struct tinh_function_info {
    * context needs: so many, or any number if that is 0. */
   bool has_collectives;
   uint32_t num_ranks;
+  /* They are of the GPU's memory: the context's table needs a `gpu`, as that of
+   * "libtinh_nccl.so" has, and runs on its GPU. */
+  bool has_gpu_collectives;
 } tinh_function_info_t;
 
 typedef struct tinh_tensor_info {

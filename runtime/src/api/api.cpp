@@ -114,7 +114,7 @@ tinh_status_t tinh_module_function_info(const tinh_module_t *module,
     tinh_function_desc_t other = {};
     if (others)
       other = others->functions[function];
-    CollectiveNeeds needs = collective_needs(desc);
+    CollectiveNeeds needs = collective_needs(module->module->artifact(), desc);
     *out_info = {desc.name,
                  num_given(desc.inputs, desc.num_inputs),
                  num_given(desc.outputs, desc.num_outputs),
@@ -131,7 +131,8 @@ tinh_status_t tinh_module_function_info(const tinh_module_t *module,
                  other.unplanned_size,
                  other.lower_bound_size,
                  needs.any,
-                 needs.num_ranks};
+                 needs.num_ranks,
+                 needs.on_gpu};
   });
 }
 

@@ -225,7 +225,7 @@ public:
       if (!valid_order(s) || !valid_operation(s) || !valid_buffers(s) ||
           !valid_devices(s))
         return false;
-    return true;
+    return collectives_are_together();
   }
 
 private:
@@ -321,7 +321,7 @@ private:
   bool valid_devices(uint32_t s) const {
     const tinh_step_t &step = function.steps[s];
     bool of_gpu = on_device(artifact, function, step);
-    if (of_gpu && (&function == artifact.init || is_collective(step)))
+    if (of_gpu && &function == artifact.init)
       return false;
     if (of_gpu && step.opcode == TINH_OP_DISPATCH &&
         step.num_chunks > INT32_MAX)
@@ -378,6 +378,16 @@ private:
                       [&](const tinh_step_t &step) {
                         return step.opcode == TINH_OP_AWAIT && step.target == s;
                       }));
+  }
+
+  /// Whether collectives are all the GPU's, or all the CPU's.
+  bool collectives_are_together() const {
+    bool on_gpu = collective_needs(artifact, function).on_gpu;
+    return std::all_of(function.steps, function.steps + function.num_steps,
+                       [&](const tinh_step_t &step) {
+                         return !is_collective(step) ||
+                                on_device(artifact, function, step) == on_gpu;
+                       });
   }
 
   /// The collective has been checked, where it is started.

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "artifact/check_artifact.h"
 
+#include "artifact/step_buffers.h"
 #include "artifact/steps.h"
 #include "support/error.h"
 
@@ -47,6 +48,8 @@ public:
         return message_of({"segment ", i, wrong});
       first_node += plan.segments[i].num_nodes;
     }
+    if (!awaits_what_is_started())
+      return "a collective is awaited before it is started";
     if (first_node != plan.num_nodes || !has_each_once())
       return "not each step is in segments once for each iteration";
     return {};
@@ -71,6 +74,8 @@ private:
     uint8_t launch = plan.launches[s];
     has_loose |= launch == TINH_LAUNCH_LOOSE;
     if (launch == TINH_LAUNCH_SEGMENT && conditional[s])
+      return false;
+    if (is_collective(function.steps[s]) && launch == TINH_LAUNCH_LOOSE)
       return false;
     if (!is_control(s))
       return launch <= TINH_LAUNCH_LOOSE &&
@@ -110,8 +115,10 @@ private:
 
   bool goes_into_segment(uint32_t s) const {
     const tinh_step_t &step = function.steps[s];
+    bool is_empty = step.size == 0 && (step.opcode == TINH_OP_COPY ||
+                                       step.opcode == TINH_OP_ZERO);
     return plan.launches[s] == TINH_LAUNCH_SEGMENT && !is_control(s) &&
-           (step.opcode == TINH_OP_DISPATCH || step.size != 0);
+           !is_empty;
   }
 
   /// What is wrong with a segment whose nodes begin at `first_node`; or null.
@@ -143,7 +150,21 @@ private:
     return node.step < function.num_steps && goes_into_segment(node.step) &&
            node.iteration < executions_of(node.step) &&
            segment.launch <= node.step && segment.due > node.step &&
+           (segment.num_nodes == 1 ||
+            !is_collective(function.steps[node.step])) &&
            valid_edges(node, n);
+  }
+
+  bool awaits_what_is_started() const {
+    std::vector<bool> started(function.num_steps);
+    for (uint32_t n = 0; n < plan.num_nodes; ++n) {
+      uint32_t s = plan.nodes[n].step;
+      started[s] = true;
+      if (function.steps[s].opcode == TINH_OP_AWAIT &&
+          !started[function.steps[s].target])
+        return false;
+    }
+    return true;
   }
 
   bool valid_edges(const tinh_device_node_t &node, uint32_t n) const {

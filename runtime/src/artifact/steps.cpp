@@ -88,12 +88,14 @@ bool valid_collective(const tinh_collective_desc_t &collective) {
          collective_size(collective, 0) && collective_size(collective, 1);
 }
 
-CollectiveNeeds collective_needs(const tinh_function_desc_t &function) {
+CollectiveNeeds collective_needs(const tinh_artifact_t &artifact,
+                                 const tinh_function_desc_t &function) {
   CollectiveNeeds needs;
   for (uint32_t s = 0; s < function.num_steps; ++s)
-    if (function.steps[s].opcode == TINH_OP_START)
-      needs = {true, std::max(needs.num_ranks,
-                              function.steps[s].collective->num_ranks)};
+    if (const tinh_step_t &step = function.steps[s];
+        step.opcode == TINH_OP_START)
+      needs = {true, std::max(needs.num_ranks, step.collective->num_ranks),
+               on_device(artifact, function, step)};
   return needs;
 }
 

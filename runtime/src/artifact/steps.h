@@ -43,8 +43,10 @@ bool valid_collective(const tinh_collective_desc_t &collective);
 struct CollectiveNeeds {
   bool any = false;       ///< With other ranks at all,
   uint32_t num_ranks = 0; ///< and with how many; 0: with any number.
+  bool on_gpu = false;    ///< In the GPU's memory.
 };
-CollectiveNeeds collective_needs(const tinh_function_desc_t &function);
+CollectiveNeeds collective_needs(const tinh_artifact_t &artifact,
+                                 const tinh_function_desc_t &function);
 
 /// An argument of a function: inputs first, then outputs.
 inline const tinh_tensor_desc_t &

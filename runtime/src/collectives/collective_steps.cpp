@@ -11,10 +11,20 @@
 #include "artifact/steps.h"
 #include "support/error.h"
 
+#include <algorithm>
+
 namespace tinh::runtime {
 
-void require_ranks(const tinh_function_desc_t &function,
+void require_ranks(const tinh_function_desc_t &function, bool on_gpu,
                    const tinh_collectives_t *collectives) {
+  if (on_gpu && collectives && !computes_on_gpus(*collectives))
+    throw_error(TINH_INVALID_ARGUMENT,
+                {"'", function.name,
+                 "' computes together with other ranks on GPUs: its context "
+                 "needs the collectives of libtinh_nccl.so "
+                 "(tinh_collectives_load), not those of ",
+                 collectives->library,
+                 "; or compile it with --collectives=mpi"});
   for (uint32_t s = 0; s < function.num_steps; ++s) {
     const tinh_step_t &step = function.steps[s];
     if (step.opcode != TINH_OP_START)
@@ -61,8 +71,18 @@ void CollectiveSteps::execute(uint32_t index, void *const *buffers) {
 }
 
 void CollectiveSteps::give_up(const std::string &why) {
-  if (!failure() && collective_needs(*function).any)
+  auto steps = function->steps;
+  if (!failure() &&
+      std::any_of(steps, steps + function->num_steps, is_collective))
     ranks->give_up(why);
+}
+
+void CollectiveSteps::require_same() {
+  const char *error = failure();
+  if (!error && (error = ranks->compare(*function)))
+    ranks->fail(error);
+  if (error)
+    throw Error(TINH_COLLECTIVE_FAILED, error);
 }
 
 const char *CollectiveSteps::start(uint32_t index, void *const *buffers) {

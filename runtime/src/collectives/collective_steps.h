@@ -16,8 +16,9 @@
 namespace tinh::runtime {
 
 /// Throws INVALID_ARGUMENT or INCOMPATIBLE if the function computes with other
-/// ranks, and these are not there (null) or of another number.
-void require_ranks(const tinh_function_desc_t &function,
+/// ranks, and these are not there (null), of another number or, if it does so
+/// `on_gpu`, without GPUs.
+void require_ranks(const tinh_function_desc_t &function, bool on_gpu,
                    const tinh_collectives_t *collectives);
 
 /// What the steps START and AWAIT do in one run at a time. One thread at a time
@@ -31,6 +32,9 @@ public:
   /// After a failure nothing is started any more, but what was is waited for,
   /// as it may write to the run's memory; the run comes to its end.
   void execute(uint32_t step, void *const *buffers);
+  /// Before those of the GPU, which are not executed here: throws
+  /// COLLECTIVE_FAILED unless all ranks run the same.
+  void require_same();
   const char *failure() const { return ranks->failure(); }
   /// Ends what the function has of collectives on all ranks, as its run has
   /// ended before them.

@@ -26,6 +26,11 @@ bool has_member(const tinh_collectives_t &table,
   return end <= reinterpret_cast<const char *>(&table) + table.struct_size;
 }
 
+/// Whether it has collectives of the GPUs' memory.
+inline bool computes_on_gpus(const tinh_collectives_t &table) {
+  return has_member(table, &tinh_collectives_t::gpu) && table.gpu;
+}
+
 /// Compares the number that stands for `what` on all ranks. Throws INCOMPATIBLE
 /// on all of them, which names one that has another, or COLLECTIVE_FAILED.
 void compare_ranks(tinh_collectives_t &table, const char *what,

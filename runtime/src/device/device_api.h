@@ -36,6 +36,7 @@
 #define TINH_RUNTIME_DEVICE_API_H
 
 #include "tinh/artifact.h"
+#include "tinh/gpu_collectives.h"
 #include "tinh/runtime.h"
 
 namespace tinh::runtime {
@@ -62,6 +63,8 @@ struct DeviceApi {
     bool timing;          ///< For traces.
     bool measure;         ///< The time of a run.
     bool one_by_one;      ///< All steps are loose: no segments.
+    /// That the device's collectives are of; null if no function has some.
+    tinh_collectives_t *collectives;
     /// The program's: all goes there, and nobody waits for it; or null.
     tinh_cuda_stream_t *stream;
   };
@@ -164,7 +167,7 @@ struct DeviceApi {
 /// What runtime and library call themselves: while a version is developed, its
 /// table may change. The number counts changes of it, and of what its functions
 /// mean.
-#define TINH_DEVICE_API TINH_VERSION " table 2"
+#define TINH_DEVICE_API TINH_VERSION " table 3"
 
 /// The function of the library that gives the table, or null: the runtime must
 /// have the library's TINH_DEVICE_API, sizeof(DeviceApi) and

@@ -353,6 +353,7 @@ Program::Program(const Module &module, const tinh_function_desc_t &function,
                      (num_workers == 1 || for_device.cpu_is_small())),
       has_collectives(std::any_of(
           function.steps, function.steps + function.num_steps, is_collective)),
+      has_gpu_collectives(collective_needs(module.artifact(), function).on_gpu),
       workers(left_to_leader ? 1 : num_workers),
       loop_of(function.num_steps, kNoLoop),
       first_moving(function.num_steps, kNone) {

@@ -102,7 +102,7 @@ void Program::add_moving_buffers(uint32_t s, uint32_t first_entry) {
 
 void Program::require_ranks(const tinh_collectives_t *collectives) const {
   if (has_collectives)
-    runtime::require_ranks(*description, collectives);
+    runtime::require_ranks(*description, has_gpu_collectives, collectives);
 }
 
 uint32_t Program::index_at(const std::vector<Instruction> &list,

@@ -122,6 +122,8 @@ public:
   /// Whether its runs are not to overtake one another: all ranks must start
   /// their collectives in the same order.
   bool computes_with_ranks() const { return has_collectives; }
+  /// Whether the GPU does so.
+  bool computes_with_gpus() const { return has_gpu_collectives; }
   /// Throws INVALID_ARGUMENT or INCOMPATIBLE if there are not the ranks that it
   /// computes with, if with any.
   void require_ranks(const tinh_collectives_t *collectives) const;
@@ -161,7 +163,7 @@ private:
   const tinh_function_desc_t *description;
   DeviceSchedule for_device;
   bool left_to_leader;
-  bool has_collectives;
+  bool has_collectives, has_gpu_collectives;
   std::vector<std::vector<Instruction>> workers;
   std::vector<ArgumentSlot> slots;
   std::map<uint32_t, uint32_t> of_host;

@@ -134,11 +134,23 @@ void Resources::make_host_arena(Arena &arena) {
         program.address_table({arena.memory.data(), module->weights()}));
 }
 
+/// The ranks that functions compute with on GPUs, if any do and they can.
+tinh_collectives_t *Resources::ranks_of_gpus() const {
+  bool wanted =
+      std::any_of(programs.begin(), programs.end(), [](const Program &program) {
+        return program.computes_with_gpus();
+      });
+  return wanted && options.collectives && computes_on_gpus(*options.collectives)
+             ? options.collectives
+             : nullptr;
+}
+
 void Resources::make_device_arena(Arena &arena) {
   arena.device = std::make_unique<DeviceRun>(
       gpu, DeviceApi::RunOptions{arena_size, device_arena_size, spin.count(),
                                  trace.has_value(), options.measure_cuda,
-                                 in_lockstep(), options.cuda_stream});
+                                 in_lockstep(), ranks_of_gpus(),
+                                 options.cuda_stream});
   Program::Memory memory = {arena.device->host_arena(), module->weights(),
                             arena.device->device_arena(), gpu->weights()};
   for (const Program &program : programs) {

@@ -84,6 +84,7 @@ private:
   void make_arenas();
   void make_host_arena(Arena &arena);
   void make_device_arena(Arena &arena);
+  tinh_collectives_t *ranks_of_gpus() const;
 };
 
 } // namespace tinh::runtime

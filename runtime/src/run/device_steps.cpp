@@ -58,6 +58,8 @@ void DeviceSteps::give(Run &run, const Walk &walk,
   bool had_failed = run.status != TINH_OK;
   int64_t begin = trace ? trace_clock() : 0;
   run.attempt([&] {
+    if (resources.programs[run.function].computes_with_gpus())
+      run.arena->collectives->require_same();
     if (instruction.opcode == kDeviceLaunch)
       device.launch(what);
     else if (instruction.opcode == kDeviceWait)
@@ -77,14 +79,21 @@ void DeviceSteps::give(Run &run, const Walk &walk,
   }
   // What others go on with now, the GPU must be done with.
   if (run.status != TINH_OK && !had_failed)
-    device.abandon();
+    abandon(run);
+}
+
+/// First of all, what waits on the GPU for other ranks comes to an end.
+void DeviceSteps::abandon(Run &run) {
+  if (resources.programs[run.function].computes_with_gpus())
+    run.arena->collectives->give_up(run.why);
+  run.arena->device->abandon();
 }
 
 void DeviceSteps::finish(Run &run) {
   DeviceRun &device = *run.arena->device;
   run.attempt([&] { device.finish(); });
   if (run.status != TINH_OK)
-    device.abandon();
+    abandon(run);
   if (!run.completes_itself)
     return;
   std::lock_guard lock(mutex);
@@ -104,7 +113,7 @@ void DeviceSteps::complete(Run &run) {
       device.trace(*resources.trace, run.number);
   });
   if (run.status != TINH_OK)
-    device.abandon();
+    abandon(run);
 }
 
 void DeviceSteps::complete_runs() {

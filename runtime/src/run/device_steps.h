@@ -51,6 +51,7 @@ public:
 
 private:
   void complete_runs();
+  void abandon(Run &run);
 
   Resources &resources;
 

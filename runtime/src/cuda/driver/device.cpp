@@ -69,7 +69,7 @@ void describe_device(uint32_t index, tinh_cuda_device_info_t &out_info) {
   describe(find_device(index), out_info);
 }
 
-Device::Device(uint32_t index) {
+Device::Device(uint32_t index) : number(index) {
   device = find_device(index);
   describe(device, description);
   check(driver().cuDevicePrimaryCtxRetain(&handle, device), [&] {

@@ -42,6 +42,7 @@ public:
   ~Device();
 
   const tinh_cuda_device_info_t &info() const { return description; }
+  uint32_t index() const { return number; }
   CUcontext context() const { return handle; }
 
   /// Makes its context the calling thread's, until `leave`.
@@ -62,6 +63,7 @@ public:
   void zero(CUdeviceptr to, uint64_t size, const char *what) const;
 
 private:
+  const uint32_t number;
   tinh_cuda_device_info_t description;
   CUdevice device = 0;
   CUcontext handle = nullptr;

@@ -94,11 +94,12 @@ void CallerCopies::look_at(CallerCopy &copy, bool on_state) const {
 }
 
 /// Has the graph use the memory that the copy goes from or to in this run.
-static void place(CallerCopy &copy, std::vector<SegmentGraph> &graphs) {
+static void place(CallerCopy &copy,
+                  std::vector<std::optional<SegmentGraph>> &graphs) {
   char *host = copy.direct ? copy.caller : copy.staging;
   if (copy.segment == TINH_NO_SEGMENT || copy.in_graph == host)
     return;
-  SegmentGraph &graph = graphs[copy.segment];
+  SegmentGraph &graph = *graphs[copy.segment];
   copy.in_graph = nullptr; // Should it fail.
   if (copy.to_device)
     graph.set_copy(copy.node, host, copy.on_device, copy.size);
@@ -108,7 +109,7 @@ static void place(CallerCopy &copy, std::vector<SegmentGraph> &graphs) {
 }
 
 void CallerCopies::begin(void *const *arguments, bool on_state,
-                         std::vector<SegmentGraph> &graphs) {
+                         std::vector<std::optional<SegmentGraph>> &graphs) {
   arrivals.clear();
   for (CallerCopy &copy : copies) {
     copy.caller = static_cast<char *>(arguments[copy.argument]) + copy.offset;

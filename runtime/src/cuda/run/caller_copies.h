@@ -17,6 +17,8 @@
 
 #include "cuda/run/segment_graph.h"
 
+#include <optional>
+
 namespace tinh::runtime::cuda {
 
 struct CallerCopy {
@@ -50,7 +52,7 @@ public:
   /// For the run that begins: looks at the memory of its arguments, and has
   /// graphs use it where they can.
   void begin(void *const *arguments, bool on_state,
-             std::vector<SegmentGraph> &graphs);
+             std::vector<std::optional<SegmentGraph>> &graphs);
   /// Before a segment is launched: copies to staging what it reads there.
   void stage(uint32_t segment) const;
   /// Once it is launched, due at a step: what it leaves in staging will arrive.

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/run/device_run.h"
 
+#include "artifact/step_buffers.h"
 #include "artifact/steps.h"
 #include "trace/trace_clock.h"
 
@@ -22,6 +23,7 @@ namespace tinh::runtime::cuda {
 
 void DeviceRun::begin(uint32_t index, void *const *arguments, bool on_state) {
   prepared = &functions[index];
+  collectives.begin(function());
   num_launched = 0;
   num_loose = 0;
   second_stream = loose = has_ended = false;
@@ -55,12 +57,21 @@ void DeviceRun::launch(uint32_t index) {
   SegmentEvents &events = segment_events[index];
   if (options.timing)
     check(api.cuEventRecord(events.began.get(), stream), what);
-  prepared->graphs[index].launch(stream);
+  give_segment(index);
   num_launched = index + 1;
   second_stream |= segment.stream != 0;
   if (options.timing || segment.is_awaited)
     check(api.cuEventRecord(events.done.get(), stream), what);
   prepared->copies.expect(index, segment.due);
+}
+
+void DeviceRun::give_segment(uint32_t index) {
+  const Segment &segment = plan().segments()[index];
+  CUstream stream = streams[segment.stream].get();
+  if (std::optional<SegmentGraph> &graph = prepared->graphs[index])
+    return graph->launch(stream);
+  collectives.execute(plan().nodes(segment).front().step,
+                      prepared->collectives.at(index).data(), stream);
 }
 
 /// Loose steps follow all that was launched before them.
@@ -82,7 +93,8 @@ void DeviceRun::check_step(CUresult result, uint32_t step) const {
 
 void DeviceRun::execute(uint32_t number, void *const *buffers) {
   const tinh_step_t &step = function().steps[number];
-  if (step.opcode != TINH_OP_DISPATCH && step.size == 0)
+  if ((step.opcode == TINH_OP_COPY || step.opcode == TINH_OP_ZERO) &&
+      step.size == 0)
     return;
   join_streams();
   loose_first = loose ? std::min(loose_first, number) : number;
@@ -104,6 +116,8 @@ void DeviceRun::give(uint32_t number, void *const *buffers) {
   if (step.opcode == TINH_OP_ZERO)
     return check_step(
         api.cuMemsetD8Async(address(buffers[0]), 0, step.size, stream), number);
+  if (is_collective(step))
+    return collectives.execute(number, buffers, stream);
   if (execute_call(number, buffers))
     return;
   const tinh_kernel_desc_t &kernel = artifact.kernels[step.kernel];
@@ -175,6 +189,7 @@ void DeviceRun::execute_caller_copy(CallerCopy &copy, void *const *buffers) {
 }
 
 void DeviceRun::wait_for_segment(uint32_t index) {
+  collectives.wait();
   check(wait_for(segment_events[index].done, spin), [&] { return failure(); });
   finished(index);
 }
@@ -182,6 +197,7 @@ void DeviceRun::wait_for_segment(uint32_t index) {
 void DeviceRun::wait_for_loose() {
   if (!loose)
     return;
+  collectives.wait();
   auto what = [&] { return failure(); };
   check(driver().cuEventRecord(loose_done.get(), streams[0].get()), what);
   check(wait_for(loose_done, spin), what);
@@ -215,6 +231,7 @@ void DeviceRun::wait_for_end() const {
 }
 
 void DeviceRun::complete() {
+  collectives.wait();
   // What the stream is given next comes after this run, but for copies by the
   // CPU.
   if (options.stream && prepared->copies.all_direct())
@@ -239,6 +256,7 @@ void DeviceRun::abandon() noexcept {
     api.cuStreamSynchronize(stream.get());
   if (pushed)
     api.cuCtxPopCurrent_v2(&popped);
+  collectives.forget();
   if (prepared)
     prepared->copies.forget();
 }

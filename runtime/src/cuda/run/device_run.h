@@ -16,6 +16,7 @@
 #define TINH_RUNTIME_CUDA_DEVICE_RUN_H
 
 #include "cuda/run/caller_copies.h"
+#include "cuda/run/device_collectives.h"
 
 namespace tinh::runtime::cuda {
 
@@ -64,13 +65,16 @@ private:
   struct Prepared {
     FunctionPlan plan;
     CallerCopies copies;
-    std::vector<SegmentGraph> graphs = {};
+    /// By segment; none of collectives, of which there are the buffers.
+    std::vector<std::optional<SegmentGraph>> graphs = {};
+    std::map<uint32_t, std::vector<void *>> collectives = {};
   };
 
   void make_numbers();
   void add_graphs(Prepared &to_make, void *const *table);
   void place_node(const FunctionPlan &plan, const Node &node,
                   std::span<void *> buffers) const;
+  void give_segment(uint32_t segment);
   void execute_copy(uint32_t step, void *const *buffers);
   void execute_caller_copy(CallerCopy &copy, void *const *buffers);
   bool execute_call(uint32_t step, void *const *buffers) const;
@@ -97,7 +101,8 @@ private:
   LibraryCalls libraries;
   PinnedMemory host_memory, staging;
   DeviceMemory device_memory;
-  DeviceMemory numbers; ///< 0, 1, 2 … as i64, for unrolled loops.
+  DeviceCollectives collectives; ///< Of what lies there.
+  DeviceMemory numbers;          ///< 0, 1, 2 … as i64, for unrolled loops.
   Stream streams[2];
   Event began, ended, loose_done, joined;
   struct SegmentEvents {

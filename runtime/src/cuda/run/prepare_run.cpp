@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/run/device_run.h"
 
+#include "artifact/step_buffers.h"
 #include "artifact/steps.h"
 #include "cuda/driver/stream.h"
 
@@ -21,10 +22,12 @@ namespace tinh::runtime::cuda {
 DeviceRun::DeviceRun(std::shared_ptr<const LoadedModule> module,
                      const Options &options)
     : loaded(std::move(module)), artifact(loaded->artifact()), options(options),
-      spin(options.spin_us), libraries(*loaded) {
+      spin(options.spin_us), libraries(*loaded),
+      collectives(options.collectives, *loaded->device()) {
   const DevicePtr &device = loaded->device();
   host_memory = allocate_pinned(device, options.host_size, "an arena");
   device_memory = allocate(device, options.device_size, "an arena");
+  collectives.add_memory(device_memory.get(), options.device_size);
   for (Stream &stream : streams)
     stream = options.stream ? Stream(nullptr, options.stream->handle.get())
                             : make_stream(device);
@@ -90,10 +93,16 @@ void DeviceRun::add_graphs(Prepared &to_make, void *const *table) {
       place_node(of, node, buffers.back());
     }
     to_make.copies.add_to(i, buffers);
+    if (is_collective(of.step(of.nodes(segment).front()))) {
+      to_make.graphs.emplace_back();
+      to_make.collectives[i] = std::move(buffers.front());
+      continue;
+    }
     SegmentGraph::Number number = {
         static_cast<uint32_t>(&to_make - functions.data()), i};
-    to_make.graphs.emplace_back(*loaded, of, buffers, libraries, number);
-    to_make.graphs.back().upload(streams[segment.stream].get());
+    to_make.graphs
+        .emplace_back(std::in_place, *loaded, of, buffers, libraries, number)
+        ->upload(streams[segment.stream].get());
   }
 }
 

@@ -25,7 +25,9 @@ std::string name_of(const tinh_artifact_t &artifact,
   if (step.opcode == TINH_OP_DISPATCH)
     text += std::string("kernel '") + artifact.kernels[step.kernel].name + "'";
   else
-    text += step.opcode == TINH_OP_COPY ? "a copy" : "a memset";
+    text += is_collective(step)           ? "a collective"
+            : step.opcode == TINH_OP_COPY ? "a copy"
+                                          : "a memset";
   return text + of_nodes(step);
 }
 
