@@ -29,6 +29,11 @@ static Value withoutViewsAndConcats(Value value) {
   return value;
 }
 
+/// Whether a device of its own does `op`.
+static bool runs(Operation *op) {
+  return isa<graph::KernelOp, graph::DispatchOp>(op) || graph::isCollective(op);
+}
+
 void forEachFlow(Operation *op, function_ref<void(Value, Value)> flow) {
   auto add = [&](ValueRange to, ValueRange from) {
     for (auto [a, b] : llvm::zip_equal(to, from))
@@ -101,10 +106,9 @@ void Devices::collect(Operation *op) {
       (isa<graph::KernelOp, graph::ReshapeOp, graph::SliceOp>(op) &&
        areConstant))
     return both.insert_range(op->getResults());
-  bool usesOperands = isa<graph::KernelOp, graph::DispatchOp>(op)
-                          ? runsOnCuda(op)
-                          : isa<graph::TransferOp>(op) &&
-                                !cast<graph::TransferOp>(op).isToCuda();
+  bool usesOperands = runs(op) ? runsOnCuda(op)
+                               : isa<graph::TransferOp>(op) &&
+                                     !cast<graph::TransferOp>(op).isToCuda();
   if (usesOperands)
     llvm::for_each(op->getOperands(), [&](Value value) { use(value); });
   if (graph::isControlFlow(op))
@@ -178,12 +182,12 @@ Value Devices::leaderOf(Value value) const {
   return value;
 }
 
-bool Devices::runsOnCuda(Operation *kernel) const {
-  if (auto dispatch = dyn_cast<graph::DispatchOp>(kernel)) {
+bool Devices::runsOnCuda(Operation *op) const {
+  if (auto dispatch = dyn_cast<graph::DispatchOp>(op)) {
     auto function = symbols.lookup<func::FuncOp>(dispatch.getKernel());
     return function && graph::isOnCuda(function);
   }
-  return isa<graph::KernelOp>(kernel) && graph::isOnCuda(kernel);
+  return runs(op) && graph::isOnCuda(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,7 +225,7 @@ std::optional<bool> Devices::needsCuda(OpOperand &use) const {
   unsigned index = use.getOperandNumber();
   if (both.contains(use.get()) || isa<graph::ReshapeOp, graph::SliceOp>(op))
     return std::nullopt;
-  if (isa<graph::KernelOp, graph::DispatchOp>(op))
+  if (runs(op))
     return runsOnCuda(op);
   if (auto transfer = dyn_cast<graph::TransferOp>(op))
     return !transfer.isToCuda();

@@ -6,11 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels say on which device they run, and so where their operands and results
-// lie. The functions' arguments and results lie on the CPU, or where the
-// variables do that they are; conditions and numbers of iterations lie on the
-// CPU. What regions carry, yield or stack, or find a row of, lies on the GPU if
-// one kernel for it reads or computes it. Constants can be read on both.
+// Kernels and collectives say on which device they run, and so where their
+// operands and results lie. The functions' arguments and results lie on the
+// CPU, or where the variables do that they are; conditions and numbers of
+// iterations lie on the CPU. What regions carry, yield or stack, or find a row
+// of, lies on the GPU if one kernel for it reads or computes it. Constants can
+// be read on both.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_CODEGEN_DEVICES_H
@@ -64,7 +65,7 @@ private:
   bool isOpen(mlir::Value value) const;
   bool isMadeOnCuda(mlir::Value value) const;
   mlir::Value leaderOf(mlir::Value value) const;
-  bool runsOnCuda(mlir::Operation *kernel) const;
+  bool runsOnCuda(mlir::Operation *op) const;
   std::optional<bool> needsCuda(graph::YieldOp yield, unsigned index) const;
 
   llvm::SmallVector<mlir::func::FuncOp> functions; ///< Those that are public.

@@ -23,7 +23,8 @@
 //       %4 = graph.transfer %1 to "cpu"
 //       return %4
 //
-// Kernels are on the GPU unless a rule says otherwise; those on constants alone
+// Kernels are on the GPU unless a rule says otherwise, and collectives on the
+// CPU unless NCCL is to do them (graph.collectives); kernels on constants alone
 // stay on the CPU, where @init runs them, and so do counters and conditions of
 // loops (PlaceNumbers.cpp). A value is transferred once, as soon as it is
 // there: arguments before anything else, so that no copy waits for a kernel
@@ -34,6 +35,7 @@
 #include "compiler/Codegen/PlaceKernels.h"
 #include "compiler/Codegen/Devices.h"
 #include "compiler/Codegen/Passes.h"
+#include "dialects/graph/CollectiveNames.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/GlobPattern.h"
@@ -213,13 +215,50 @@ LogicalResult markKernels(ModuleOp module) {
   return success();
 }
 
+/// Why NCCL does not do `op` as it is meant; empty if it does.
+StringRef whyNotNccl(Operation *op) {
+  Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+  auto find = [&](auto reduce) -> StringRef {
+    if (reduce.getWire())
+      return "NCCL sends elements as they are, and not as another type; leave "
+             "out --wire, or compile with --collectives=mpi";
+    if (reduce.getKind() == graph::ReduceKind::Max && isa<FloatType>(element))
+      return "the maximum of floats loses NaN in NCCL; compile with "
+             "--collectives=mpi";
+    return "";
+  };
+  if (auto reduce = dyn_cast<graph::AllReduceOp>(op))
+    return find(reduce);
+  if (auto scatter = dyn_cast<graph::ReduceScatterOp>(op))
+    return find(scatter);
+  return "";
+}
+
+/// Marks the collectives that GPUs do: all that are theirs, or none.
+LogicalResult markCollectives(ModuleOp module) {
+  if (!module->removeAttr(graph::names::kCollectives))
+    return success();
+  auto device = StringAttr::get(module.getContext(), graph::names::kOnCuda);
+  auto mark = [&](Operation *op) -> WalkResult {
+    auto function = op->getParentOfType<func::FuncOp>();
+    if (!graph::isCollective(op) ||
+        (function && function->hasAttr(graph::names::kInsteadOf)))
+      return WalkResult::advance();
+    if (StringRef why = whyNotNccl(op); !why.empty())
+      return op->emitError(why);
+    op->setAttr(graph::names::kDevice, device);
+    return WalkResult::advance();
+  };
+  return success(!module.walk(mark).wasInterrupted());
+}
+
 } // namespace
 
 void PlaceKernels::runOnOperation() {
   ModuleOp module = getOperation();
   if (!module->hasAttr(graph::names::kCuda))
     return;
-  if (failed(markKernels(module)))
+  if (failed(markKernels(module)) || failed(markCollectives(module)))
     return signalPassFailure();
   Devices devices(module, Devices::Variables::Open);
   module.walk([&](graph::KernelOp kernel) {

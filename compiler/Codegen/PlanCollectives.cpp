@@ -72,7 +72,7 @@ static bool isReducedInPlace(Operation *op, const Layouts &layouts) {
 
 LogicalResult FunctionPlanner::addCollective(Operation *op) {
   Value operand = op->getOperand(0), result = op->getResult(0);
-  Operand source = operandOf(operand);
+  Operand source = operandOf(operand, devices.isOnCuda(result));
   if (source.rows.count != 1)
     return op->emitError("the operand is a part of a tensor that is not "
                          "contiguous, and so cannot be sent");

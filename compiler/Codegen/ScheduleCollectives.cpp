@@ -242,30 +242,41 @@ double iterations(Operation *inner, Operation *op) {
   return count;
 }
 
+/// Of a kernel for a GPU of some years ago, at half of its peaks, and with a
+/// launch.
+double secondsOnGpu(const Work &work) {
+  constexpr double kOperations = 1e13, kBytes = 1e12, kLaunch = 2e-6;
+  return kLaunch + std::max(static_cast<double>(work.operations) / kOperations,
+                            static_cast<double>(work.bytes) / kBytes);
+}
+
 /// An estimate, by the kernels' plans or by their work.
 double BucketFormer::secondsOf(Operation &op) {
   constexpr double kOperationsPerCycle = 32, kBytesPerCycle = 4;
-  double cycles = 0;
+  double seconds = 0;
   op.walk([&](graph::DispatchOp dispatch) {
     auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
     if (!kernel)
       return;
     double once;
-    if (auto estimate =
-            kernel->getAttrOfType<IntegerAttr>(graph::names::kEstimate)) {
-      once = static_cast<double>(estimate.getInt());
+    if (graph::isOnCuda(kernel)) {
+      once = secondsOnGpu(workOf(kernel));
+    } else if (auto estimate = kernel->getAttrOfType<IntegerAttr>(
+                   graph::names::kEstimate)) {
+      once = static_cast<double>(estimate.getInt()) / cyclesPerSecond;
     } else {
       Work work = workOf(kernel);
       once = std::max(work.operations / kOperationsPerCycle,
-                      work.bytes / kBytesPerCycle);
+                      work.bytes / kBytesPerCycle) /
+             cyclesPerSecond;
     }
-    cycles += once * iterations(dispatch, &op);
+    seconds += once * iterations(dispatch, &op);
   });
-  return cycles / cyclesPerSecond;
+  return seconds;
 }
 
 /// Whether its operand can be written where it would lie in a bucket: a kernel
-/// for the CPU computes it, and it lies in no concatenation yet.
+/// of its device computes it, and it lies in no concatenation yet.
 bool BucketFormer::mayBePlaced(graph::AllReduceOp op) {
   Value source = withoutReshapes(op.getX());
   auto dispatch = source.getDefiningOp<graph::DispatchOp>();
@@ -274,7 +285,7 @@ bool BucketFormer::mayBePlaced(graph::AllReduceOp op) {
     return false;
   auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
   unsigned result = cast<OpResult>(source).getResultNumber();
-  if (!kernel || graph::isOnCuda(kernel) ||
+  if (!kernel || graph::isOnCuda(kernel) != graph::isOnCuda(op) ||
       kernel.getResultAttr(result, graph::names::kStrides))
     return false;
   return allUses(source, [&](OpOperand &use) {
@@ -330,8 +341,10 @@ bool BucketFormer::form(ArrayRef<graph::AllReduceOp> candidates) {
   }
   Location all = builder.getFusedLoc(locations);
   Value bucket = graph::ConcatOp::create(builder, all, pieces, /*axis=*/0);
-  Value reduced = graph::AllReduceOp::create(builder, all, last.getKindAttr(),
-                                             bucket, last.getWireAttr());
+  auto reduce = graph::AllReduceOp::create(builder, all, last.getKindAttr(),
+                                           bucket, last.getWireAttr());
+  reduce->setDiscardableAttrs(last->getDiscardableAttrDictionary());
+  Value reduced = reduce.getY();
   int64_t start = 0;
   for (graph::AllReduceOp member : ordered) {
     int64_t size =

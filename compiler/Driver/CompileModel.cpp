@@ -63,9 +63,12 @@ CompileOptions convert(const CompileRequest &request) {
   CompileOptions options;
   options.cpu = request.cpu;
   if (request.target != Target::Cpu)
-    options.cuda = CudaOptions{request.cuda.chips, request.cuda.allowTf32,
-                               request.cuda.place, request.cuda.toolkit,
-                               request.target == Target::CpuAndCuda};
+    options.cuda = CudaOptions{request.cuda.chips,
+                               request.cuda.allowTf32,
+                               request.cuda.place,
+                               request.cuda.toolkit,
+                               request.target == Target::CpuAndCuda,
+                               request.cuda.collectives};
   options.phases.modelDirectory =
       llvm::sys::path::parent_path(request.model).str();
   options.phases.fuse = request.fuse;

@@ -21,6 +21,7 @@
 #include "compiler/Pipelines/Stopwatch.h"
 #include "compiler/Support/Bytecode.h"
 #include "compiler/Support/Files.h"
+#include "dialects/graph/CollectiveNames.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 
@@ -74,20 +75,31 @@ static LogicalResult annotateCuda(ModuleOp module, Phase phase,
                                   const CudaOptions &options) {
   Builder builder(module.getContext());
   ArrayAttr chips = chipsFor(module, options);
+  StringRef collectives = options.collectives;
+  bool byNccl = collectives == graph::names::kNccl;
+  if (!collectives.empty() && !byNccl && collectives != "mpi")
+    return fail(module, "expected mpi or nccl for collectives, found '" +
+                            options.collectives + "'");
   // Kernels have devices, and their strategies are for these, from there on.
   bool isNew =
       module->getAttr(graph::names::kCuda) != chips || !options.place.empty() ||
       (options.allowTf32 && !module->hasAttr(graph::names::kAllowTf32)) ||
-      (options.alsoCpu && !hasCpuFunctions(module));
+      (options.alsoCpu && !hasCpuFunctions(module)) || !collectives.empty();
   if (phase >= Phase::Kernels && isNew)
     return fail(module, "the model in phase '" + phaseName(phase) +
                             "' has its kernels on the devices that they are "
-                            "for; choose GPUs and places in an earlier phase");
+                            "for; choose GPUs, places and collectives in an "
+                            "earlier phase");
   module->setAttr(graph::names::kCuda, chips);
   if (options.allowTf32)
     module->setAttr(graph::names::kAllowTf32, builder.getUnitAttr());
   if (options.alsoCpu && phase < Phase::Kernels)
     module->setAttr(graph::names::kAlsoCpu, builder.getUnitAttr());
+  if (byNccl)
+    module->setAttr(graph::names::kCollectives,
+                    builder.getStringAttr(collectives));
+  else if (!collectives.empty())
+    module->removeAttr(graph::names::kCollectives);
   if (!options.place.empty())
     module->setAttr(graph::names::kPlace,
                     builder.getStrArrayAttr(SmallVector<StringRef>(

@@ -41,6 +41,9 @@ struct CudaOptions {
   std::string toolkit;
   /// The artifact runs where there is no GPU, too.
   bool alsoCpu = false;
+  /// What computes with other ranks: "mpi" with the CPUs' memory, or "nccl"
+  /// with that of the GPUs; empty: what the module names, or MPI.
+  std::string collectives = {};
 };
 
 struct CompileOptions {

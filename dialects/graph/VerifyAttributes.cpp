@@ -10,6 +10,7 @@
 // results are checked here once, so that their readers can rely on them.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/graph/CollectiveNames.h"
 #include "dialects/graph/Library.h"
 #include "dialects/graph/PlanChecks.h"
 #include "dialects/graph/Strides.h"
@@ -60,6 +61,14 @@ LogicalResult verifyDevice(Operation *op, NamedAttribute attribute) {
     return success();
   return fail(op, attribute) << "must be \"" << names::kOnCuda
                              << "\"; what is for the CPU has none";
+}
+
+LogicalResult verifyCollectives(Operation *op, NamedAttribute attribute) {
+  auto library = dyn_cast<StringAttr>(attribute.getValue());
+  if (library && library.getValue() == names::kNccl)
+    return success();
+  return fail(op, attribute) << "must be \"" << names::kNccl
+                             << "\"; without it they are done by MPI";
 }
 
 LogicalResult verifyThreads(Operation *op, NamedAttribute attribute) {
@@ -192,6 +201,8 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *op,
     return verifyUnit(op, attribute);
   if (name == names::kDevice)
     return verifyDevice(op, attribute);
+  if (name == names::kCollectives)
+    return verifyCollectives(op, attribute);
   if (name == names::kThreads)
     return verifyThreads(op, attribute);
   if (name == names::kAlignments)

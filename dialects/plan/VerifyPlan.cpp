@@ -115,12 +115,15 @@ LogicalResult Verifier::verifyWritable(Operation &step, BufferAttr buffer) {
 //===----------------------------------------------------------------------===//
 
 /// A device finds nothing in the memory of another one; copies and zeros are
-/// made in that of any.
+/// made in that of any, and a collective is the device's in whose memory it
+/// is.
 LogicalResult Verifier::verifyDevices(const Step &step) {
   if (isa<CopyOp, ZeroOp>(step.op))
     return success();
   auto dispatch = dyn_cast<DispatchOp>(step.op);
-  bool onGpu = dispatch && dispatch.getThreads();
+  bool onGpu = dispatch ? dispatch.getThreads().has_value()
+                        : isa<StartOp, AwaitOp>(step.op) &&
+                              spaces.isOnDevice(step.access.reads[0]);
   for (BufferAttr buffer :
        llvm::concat<const BufferAttr>(step.access.reads, step.access.writes))
     if (spaces.isOnDevice(buffer) != onGpu)

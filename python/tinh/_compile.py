@@ -68,7 +68,7 @@ def compile(
         ("8GiB", of this process; none if not given), loadable_weights,
         load_weights, weights ("automatic", "embedded", "external"), fuse,
         plain_variables, jobs, cpu, target ("cpu", "cuda", "cpu,cuda"),
-        cuda_chips, allow_tf32, place, cuda_toolkit.
+        cuda_chips, allow_tf32, place, cuda_toolkit, collectives.
     And those of Model: threads, device, cuda_device, max_in_flight,
         pin_threads, spin_us, check_numerics, trace.
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "communicator.h"
 
+#include "collective.h"
 #include "collectives/ranks.h"
 #include "tinh/runtime.h"
 
@@ -29,64 +30,6 @@ struct Refusal : std::runtime_error {
 
 Communicator &from(tinh_collectives_t *table) {
   return *static_cast<Communicator *>(table);
-}
-
-/// How NCCL calls elements that it adds; -1: it does not.
-int nccl_type(tinh_dtype_t dtype) {
-  switch (dtype) {
-  case TINH_DTYPE_I32:
-    return kInt32;
-  case TINH_DTYPE_I64:
-    return kInt64;
-  case TINH_DTYPE_F16:
-    return kFloat16;
-  case TINH_DTYPE_BF16:
-    return kBfloat16;
-  case TINH_DTYPE_F32:
-    return kFloat32;
-  case TINH_DTYPE_F64:
-    return kFloat64;
-  default:
-    return -1;
-  }
-}
-
-bool is_integer(tinh_dtype_t dtype) {
-  return dtype == TINH_DTYPE_I32 || dtype == TINH_DTYPE_I64;
-}
-
-bool reduces(const tinh_collective_t &collective) {
-  return collective.kind == TINH_ALL_REDUCE ||
-         collective.kind == TINH_REDUCE_SCATTER;
-}
-
-std::string describe(const tinh_collective_t &collective, uint64_t number) {
-  static constexpr const char *kKinds[] = {"all-reduce", "all-gather",
-                                           "reduce-scatter", "broadcast"};
-  return std::string(kKinds[collective.kind]) + " " + std::to_string(number) +
-         " (" + std::to_string(collective.count) + " elements)";
-}
-
-/// What is wrong with it, for NCCL, or null.
-const char *problem(const tinh_collective_t &c, uint32_t num_ranks) {
-  if (c.kind > TINH_BROADCAST || c.reduction > TINH_REDUCE_MAX ||
-      tinh_dtype_size(c.dtype) == 0)
-    return "there is no such collective";
-  if (c.kind == TINH_BROADCAST && c.root >= num_ranks)
-    return "the root of a broadcast is no rank";
-  if (c.count != 0 && (!c.input || !c.output))
-    return "a collective has no memory";
-  if (!reduces(c))
-    return nullptr;
-  if (c.wire != c.dtype)
-    return "NCCL sends elements as they are: compile without --wire";
-  if (nccl_type(c.dtype) < 0)
-    return "NCCL reduces f16, bf16, f32, f64, i32 and i64 here";
-  if (c.reduction == TINH_REDUCE_MEAN && is_integer(c.dtype))
-    return "a mean is one of floats";
-  if (c.reduction == TINH_REDUCE_MAX && !is_integer(c.dtype))
-    return "NCCL's maximum of floats loses NaN: reduce it on the CPU";
-  return nullptr;
 }
 
 const tinh_gpu_collectives_t kOfGpus = {

@@ -31,3 +31,23 @@ module attributes {graph.cuda = ["sm_80"], graph.place = ["relu=cpu", "conv*=cpu
     return %y : tensor<8xf32>
   }
 }
+
+// -----
+
+module attributes {graph.cuda = ["sm_80"], graph.collectives = "nccl"} {
+  func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
+    // expected-error @below {{the maximum of floats loses NaN in NCCL; compile with --collectives=mpi}}
+    %y = graph.all_reduce max %x : tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {graph.cuda = ["sm_80"], graph.collectives = "nccl"} {
+  func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
+    // expected-error @below {{NCCL sends elements as they are, and not as another type; leave out --wire, or compile with --collectives=mpi}}
+    %y = graph.all_reduce mean %x wire bf16 : tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+}

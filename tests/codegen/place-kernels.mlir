@@ -173,3 +173,49 @@ module attributes {graph.cuda = ["sm_80"], graph.place = ["tanh=cpu"]} {
     return %y : tensor<4xf32>
   }
 }
+
+// -----
+
+// What ranks reduce together is the CPU's,
+module attributes {graph.cuda = ["sm_80"]} {
+  // CHECK-LABEL: func.func @by_mpi
+  // CHECK: %[[A:.*]] = graph.kernel {{.*}} attributes {graph.device = "cuda"}
+  // CHECK: %[[ON_CPU:.*]] = graph.transfer %[[A]] to "cpu"
+  // CHECK: %[[MEAN:.*]] = graph.all_reduce mean %[[ON_CPU]] : tensor<8xf32>
+  // CHECK: return %[[MEAN]]
+  func.func @by_mpi(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
+    %a = graph.kernel (%k = %x) : (tensor<8xf32>) -> tensor<8xf32> {
+      %0 = graph.relu %k : tensor<8xf32>
+      graph.yield %0 : tensor<8xf32>
+    }
+    %y = graph.all_reduce mean %a : tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+}
+
+// -----
+
+// unless NCCL is to do it; but not in functions for machines without a GPU.
+// CHECK-NOT: graph.collectives
+module attributes {graph.cuda = ["sm_80"], graph.collectives = "nccl"} {
+  // CHECK-LABEL: func.func @by_nccl
+  // CHECK: %[[A:.*]] = graph.kernel {{.*}} attributes {graph.device = "cuda"}
+  // CHECK: %[[MEAN:.*]] = graph.all_reduce mean %[[A]] {graph.device = "cuda"} : tensor<8xf32>
+  // CHECK-NEXT: %[[OUT:.*]] = graph.transfer %[[MEAN]] to "cpu"
+  // CHECK: return %[[OUT]]
+  func.func @by_nccl(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
+    %a = graph.kernel (%k = %x) : (tensor<8xf32>) -> tensor<8xf32> {
+      %0 = graph.relu %k : tensor<8xf32>
+      graph.yield %0 : tensor<8xf32>
+    }
+    %y = graph.all_reduce mean %a : tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+  // CHECK-LABEL: func.func @without_gpu
+  // CHECK: graph.all_reduce mean %arg0 : tensor<8xf32>
+  func.func @without_gpu(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"})
+      attributes {graph.instead_of = "by_nccl"} {
+    %y = graph.all_reduce mean %x : tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+}

@@ -91,6 +91,29 @@ func.func @twice(%x: tensor<3xf32> {graph.name = "x"})
   return %3, %4, %5 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 }
 
+// On the GPU, too, in its arena.
+// PLAN: plan.function @on_gpu
+// PLAN: plan.dispatch @gpu_three {{.*}} writes(device[0 to 12])
+// PLAN: plan.dispatch @gpu_three {{.*}} writes(device[12 to 24])
+// PLAN: %[[START:.*]] = plan.start after {{.*}} <all_reduce, mean, f32> device[0 to 24] to device[0 to 24]
+// PLAN: %[[AWAIT:.*]] = plan.await %[[START]]
+// PLAN: plan.copy after %[[AWAIT]] device[0 to 12] to output 0[0 to 12]
+func.func @on_gpu(%x: tensor<3xf32> {graph.name = "x"})
+    -> (tensor<3xf32> {graph.name = "u"}, tensor<3xf32> {graph.name = "v"}) {
+  %0 = graph.transfer %x to "cuda" : tensor<3xf32>
+  %1 = graph.dispatch @gpu_three(%0) : (tensor<3xf32>) -> tensor<3xf32>
+  %2 = graph.all_reduce mean %1 {graph.device = "cuda"} : tensor<3xf32>
+  %3 = graph.dispatch @gpu_three(%0) : (tensor<3xf32>) -> tensor<3xf32>
+  %4 = graph.all_reduce mean %3 {graph.device = "cuda"} : tensor<3xf32>
+  %5 = graph.transfer %2 to "cpu" : tensor<3xf32>
+  %6 = graph.transfer %4 to "cpu" : tensor<3xf32>
+  return %5, %6 : tensor<3xf32>, tensor<3xf32>
+}
+
+func.func private @gpu_three(%x: tensor<3xf32>) -> tensor<3xf32>
+    attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.threads = 32 : i64, graph.device = "cuda"} {
+  return %x : tensor<3xf32>
+}
 func.func private @three(%x: tensor<3xf32>) -> tensor<3xf32>
     attributes {graph.chunks = 1 : i64, graph.scratch = 0 : i64, graph.estimate = 100 : i64} {
   return %x : tensor<3xf32>

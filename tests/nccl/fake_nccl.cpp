@@ -12,6 +12,7 @@
 // work before it. What the real one does not check, and would compute wrong or
 // hang for, ends here with a line in ncclGetLastError: other calls, counts or
 // types on one rank; another stream; a call while another one is in progress.
+// Memory that is freed or left registered ends the process.
 //
 // TINH_FAKE_NCCL_VERSION is the version it has.
 //
@@ -38,6 +39,8 @@ CUresult cuEventCreate(CUevent *, unsigned);
 CUresult cuEventRecord(CUevent, CUstream);
 CUresult cuEventDestroy_v2(CUevent);
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned);
+CUresult cuPointerGetAttributes(unsigned, int *, void **,
+                                runtime::cuda::CUdeviceptr);
 }
 
 namespace {
@@ -205,6 +208,21 @@ void queue(const std::vector<Call> &calls) {
   cuEventDestroy_v2(done);
 }
 
+/// What the real one may not survive.
+[[noreturn]] void end_process(const char *why) {
+  std::fprintf(stderr, "NCCL's look-alike: %s\n", why);
+  std::abort();
+}
+
+bool is_on_gpu(void *memory) {
+  unsigned kind = 0;
+  int attribute = runtime::cuda::kPointerMemoryType;
+  void *values = &kind;
+  cuPointerGetAttributes(1, &attribute, &values,
+                         runtime::cuda::CUdeviceptr(memory));
+  return kind == runtime::cuda::kMemoryDevice;
+}
+
 Result wrong(Comm comm, Result result, const std::string &what) {
   comm->error = what;
   return comm->state = result;
@@ -299,9 +317,9 @@ Result ncclCommGetAsyncError(Comm comm, Result *error) {
 
 Result ncclCommFinalize(Comm comm) {
   std::lock_guard lock(mutex);
-  return comm->registered.empty()
-             ? kSuccess
-             : wrong(comm, kInvalidUsage, "memory is still registered");
+  if (!comm->registered.empty())
+    end_process("memory is still registered");
+  return kSuccess;
 }
 
 /// The others find out, as they do by the real one, when they wait.
@@ -321,15 +339,19 @@ Result ncclCommAbort(Comm comm) { return end(comm, kRemoteError); }
 
 Result ncclCommRegister(Comm comm, void *data, size_t size, void **handle) {
   std::lock_guard lock(mutex);
+  if (!is_on_gpu(data))
+    return wrong(comm, kInvalidArgument, "that is no memory of the GPU");
   comm->registered[ *handle = data] = size;
   return kSuccess;
 }
 
 Result ncclCommDeregister(Comm comm, void *handle) {
   std::lock_guard lock(mutex);
-  return comm->registered.erase(handle)
-             ? kSuccess
-             : wrong(comm, kInvalidArgument, "there is no such memory");
+  if (!comm->registered.erase(handle))
+    return wrong(comm, kInvalidArgument, "there is no such memory");
+  if (!is_on_gpu(handle))
+    end_process("memory was freed before it was released");
+  return kSuccess;
 }
 
 Result ncclAllReduce(const void *input, void *output, size_t count, int type,

@@ -10,9 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/nccl/communicator.h"
+#include "tests/nccl/thread_ranks.h"
 
-#include <atomic>
-#include <barrier>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -23,54 +22,10 @@
 using namespace tinh::nccl;
 using namespace tinh::runtime::cuda;
 using testing::HasSubstr;
+using tinh::tests::Host;
+using tinh::tests::Meeting;
 
 namespace {
-
-/// What MPI does for two processes, for two threads.
-struct Meeting {
-  std::barrier<> all{2};
-  tinh_collective_t given[2];
-};
-
-struct Host : tinh_collectives_t {
-  Meeting &meeting;
-  std::string aborted;
-  std::atomic<const char *> heard = nullptr; ///< Of other ranks' failures.
-
-  Host(Meeting &meeting, uint32_t number)
-      : tinh_collectives_t{}, meeting(meeting) {
-    rank = local_rank = number;
-    num_ranks = num_local_ranks = 2;
-    library = "threads";
-    start = [](tinh_collectives_t *table, const tinh_collective_t *c,
-               uint64_t *) -> const char * {
-      Meeting &meeting = static_cast<Host *>(table)->meeting;
-      meeting.given[table->rank] = *c;
-      meeting.all.arrive_and_wait();
-      auto *output = static_cast<char *>(c->output);
-      if (c->kind == TINH_ALL_GATHER) // Of i32.
-        for (const tinh_collective_t &each : meeting.given)
-          output =
-              std::copy_n(static_cast<const char *>(each.input), 4, output);
-      else if (table->rank != c->root)
-        std::copy_n(static_cast<const char *>(meeting.given[c->root].input),
-                    c->count, output);
-      meeting.all.arrive_and_wait();
-      return nullptr;
-    };
-    wait = [](tinh_collectives_t *, uint64_t) -> const char * {
-      return nullptr;
-    };
-    abort = [](tinh_collectives_t *table, const char *why) {
-      static_cast<Host *>(table)->aborted = why;
-    };
-    destroy = [](tinh_collectives_t *) {};
-    struct_size = sizeof(tinh_collectives_t);
-    failure = [](tinh_collectives_t *table) -> const char * {
-      return static_cast<Host *>(table)->heard;
-    };
-  }
-};
 
 struct Rank {
   Communicator &ranks;

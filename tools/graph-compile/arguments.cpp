@@ -160,9 +160,11 @@ void defineCuda(CLI::App &app, Arguments &arguments) {
   app.add_flag("--allow-tf32", arguments.cuda.allowTf32,
                "matmuls and convolutions of f32 on the GPU may read tf32, 10 "
                "bits of the operands' mantissas");
+  app.add_option("--collectives", arguments.cuda.collectives,
+                 "what ranks reduce with: mpi (the default) or nccl, on GPUs")
+      ->check(CLI::IsMember({"mpi", "nccl"}));
   app.add_option("--cuda-path", arguments.cuda.toolkit,
-                 "the CUDA toolkit's folder, if it is not $CUDA_HOME or "
-                 "/usr/local/cuda")
+                 "the CUDA toolkit, if not $CUDA_HOME or /usr/local/cuda")
       ->type_name("FOLDER");
 }
 
@@ -394,9 +396,9 @@ bool checkCuda(Arguments &arguments) {
   const CudaOptions &cuda = arguments.cuda;
   if (arguments.target == "cpu")
     return (cuda.chips.empty() && cuda.place.empty() && !cuda.allowTf32 &&
-            cuda.toolkit.empty()) ||
-           fail("--cuda-chips, --place, --allow-tf32 and --cuda-path are about "
-                "--target=cuda and --target=cpu,cuda");
+            cuda.toolkit.empty() && cuda.collectives != "nccl") ||
+           fail("--cuda-chips, --place, --allow-tf32, --collectives=nccl and "
+                "--cuda-path are about --target=cuda and --target=cpu,cuda");
   arguments.compile.cuda = cuda;
   arguments.compile.cuda->alsoCpu = arguments.target != "cuda";
   return !isFormat(arguments.emit) ||

@@ -103,6 +103,9 @@ struct CudaRequest {
   std::vector<std::string> place;
   /// The CUDA toolkit's folder; empty: CUDA_HOME or /usr/local/cuda.
   std::string toolkit;
+  /// What computes with other ranks: "mpi", for which values are copied to the
+  /// CPU, or "nccl", in the GPUs' memory; empty: "mpi".
+  std::string collectives = {};
 };
 
 /// Bytes of the program's own, which it leaves as they are meanwhile.

@@ -123,6 +123,7 @@ void fill(CompileRequest &request, nb::dict options) {
   take(options, "allow_tf32", request.cuda.allowTf32);
   take(options, "place", request.cuda.place);
   take(options, "cuda_toolkit", request.cuda.toolkit);
+  take(options, "collectives", request.cuda.collectives);
   take(options, "jobs", request.jobs);
   take(options, "fuse", request.fuse);
   take(options, "plain_variables", request.plainVariables);
