@@ -178,6 +178,8 @@ static std::string hint(const std::string &artifact, const tinh::Error &error) {
 /// and for a state that may have parts.
 static void share_files(RunOptions &options, const Ranks &ranks) {
   options.of_context.collectives = ranks.table();
+  if (std::optional<uint32_t> gpu = ranks.gpu())
+    options.of_context.cuda_device = *gpu;
   options.trace = ranks.own_file(options.trace);
   if (ranks.is_first())
     return;
@@ -236,7 +238,7 @@ int tinh::tools::graph_run(int argc, char **argv) {
   Ranks ranks;
   try {
     if (tinh_collectives_library() && is_for_ranks(options))
-      ranks = Ranks::join(options.timeout);
+      ranks = Ranks::join(options.timeout, library_for_ranks(options));
     share_files(options, ranks);
     options.train ? train(options, ranks) : run(options);
     if (std::fflush(stdout) != 0 || std::ferror(stdout))

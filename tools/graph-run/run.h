@@ -16,6 +16,9 @@ namespace tinh::tools {
 /// Whether what is asked for is one of several ranks' part, if a launcher has
 /// started this process: a training, or a function with collectives.
 bool is_for_ranks(const RunOptions &options);
+/// The library that such a part is done by: that of NCCL, or empty for the
+/// launcher's MPI.
+std::string library_for_ranks(const RunOptions &options);
 
 /// Loads an artifact, fills the inputs of a function, runs it as often as
 /// asked, and writes outputs and times; or lists what the artifact has.

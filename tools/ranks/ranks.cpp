@@ -12,20 +12,28 @@
 #include "ranks.h"
 
 #include "inputs.h"
+#include "tinh/gpu_collectives.h"
 
 #include <cstdio>
 #include <filesystem>
 
 namespace tinh::tools {
 
-Ranks Ranks::join(double timeout) {
+Ranks Ranks::join(double timeout, const std::string &library) {
   Ranks ranks;
   if (!tinh_collectives_library())
     return ranks;
-  ranks.joined.emplace("", timeout);
+  ranks.joined.emplace(library, timeout);
   if (!ranks.is_first() && !std::freopen("/dev/null", "w", stdout))
     throw UserError("cannot write to '/dev/null'");
   return ranks;
+}
+
+std::optional<uint32_t> Ranks::gpu() const {
+  tinh_collectives_t *ranks = table();
+  if (!ranks || !ranks->gpu)
+    return std::nullopt;
+  return ranks->gpu->gpu(ranks);
 }
 
 std::string Ranks::own_file(const std::string &path) const {

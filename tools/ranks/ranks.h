@@ -19,9 +19,11 @@ namespace tinh::tools {
 /// all that it does together with others is done at once.
 class Ranks {
 public:
-  /// Joins them if a launcher has started this process. On all but the first
-  /// one, what is printed from then on to the standard output is dropped.
-  static Ranks join(double timeout);
+  /// Joins them if a launcher has started this process, by its MPI or by
+  /// another library, such as kNccl. On all but the first one, what is printed
+  /// from then on to the standard output is dropped.
+  static Ranks join(double timeout, const std::string &library = "");
+  static constexpr char kNccl[] = "libtinh_nccl.so";
 
   uint32_t rank() const { return joined ? joined->rank() : 0; }
   uint32_t count() const { return joined ? joined->num_ranks() : 1; }
@@ -31,6 +33,8 @@ public:
   tinh_collectives_t *table() const {
     return joined ? joined->handle() : nullptr;
   }
+  /// The GPU that this rank's collectives are of, if they are of one.
+  std::optional<uint32_t> gpu() const;
   /// The file that this rank writes where all write one: that of the first has
   /// the name that the user gave, "trace.json", the third's is
   /// "trace.rank-2.json".

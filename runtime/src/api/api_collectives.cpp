@@ -14,6 +14,7 @@
 #include "support/guarded.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -32,10 +33,11 @@ constexpr Launcher kLaunchers[] = {
     {"PMI_SIZE", "libtinh_mpi_mpich.so"},
     {"PMIX_RANK", "libtinh_mpi_openmpi.so"}};
 
-/// Beside this library, if it is there.
+/// Beside this library, if it is there; with a slash it says where it is.
 std::string find_library(const char *name) {
   Dl_info self;
-  if (dladdr(reinterpret_cast<void *>(&tinh_collectives_load), &self) != 0) {
+  if (!std::strchr(name, '/') &&
+      dladdr(reinterpret_cast<void *>(&tinh_collectives_load), &self) != 0) {
     std::string path = self.dli_fname;
     path.replace(path.rfind('/') + 1, std::string::npos, name);
     if (access(path.c_str(), R_OK) == 0)
@@ -51,7 +53,7 @@ tinh_collectives_create_t load(const char *library) {
         TINH_INVALID_ARGUMENT,
         {"this process is not one of several ranks: mpirun, of Open MPI "
          "or MPICH, starts it as one"});
-  std::string path = is_named ? library : find_library(library);
+  std::string path = find_library(library);
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     throw_error(TINH_NOT_FOUND,
