@@ -88,6 +88,36 @@ measure() {
   fi
 }
 
+# Why two ranks cannot have a GPU each; nothing if they can.
+why_no_ranks() {
+  local gpus
+  gpus=$(nvidia-smi --list-gpus 2>/dev/null | wc -l)
+  if [ "$gpus" -lt 2 ]; then
+    echo "two GPUs are needed, and there are $gpus"
+  elif ! command -v mpirun >/dev/null; then
+    echo "there is no mpirun"
+  fi
+}
+
+# Two ranks train by MPI and by NCCL from the same state on, and leave the same.
+run_ranks() {
+  local why way
+  why=$(why_no_ranks)
+  if [ -n "$why" ]; then
+    echo "${model##*/}: not on two ranks: $why"
+    return
+  fi
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated
+  for way in mpi nccl; do
+    mkdir -p "$way"
+    step "ranks-check-$way" mpirun -n 2 graph-run "$model/$way.so" "${arguments[@]}" \
+      --runs 3 --output-dir "$way" --save-state "$way/state.safetensors" || return
+    step "ranks-$way" mpirun -n 2 graph-run "$model/$way.so" "${arguments[@]}" --json \
+      --warmup 20 --runs "${RUNS:-200}"
+  done
+  step ranks-compare gpu-check compare nccl mpi
+}
+
 # In the model's folder of results.
 run_model() {
   local model=$1 arguments
@@ -98,7 +128,8 @@ run_model() {
       step sanitizer "$sanitizer" --error-exitcode 9 --leak-check full \
         graph-run "$model/gpu.so" "${arguments[@]}"
     fi
-  rm -rf weights.safetensors cpu gpu # Large.
+  [ -e "$model/nccl.so" ] && run_ranks
+  rm -rf weights.safetensors cpu gpu mpi nccl # Large.
 }
 
 run() {

@@ -23,12 +23,18 @@ import gpu_models
 
 HERE = pathlib.Path(__file__).resolve().parent
 SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4}
+ON_RANKS = ("mlp_step",)  # What two ranks train, too, each with a GPU.
 LIMIT = 60_000_000  # GPUs are often slow to copy to.
 
 
-def compile_model(args, model, source, folder):
-    for device, options in (("cpu", []), ("gpu", ["--target=cuda"])):
-        if device == "gpu" and args.chips:
+def compile_model(args, name, model, source, folder):
+    artifacts = {"cpu": [], "gpu": ["--target=cuda"]}
+    if name in ON_RANKS:
+        for way in ("mpi", "nccl"):
+            options = ["--data-parallel", f"--collectives={way}"]
+            artifacts[way] = ["--target=cuda", *options]
+    for device, options in artifacts.items():
+        if device != "cpu" and args.chips:
             options.append(f"--cuda-chips={args.chips}")
         subprocess.run(
             [
@@ -87,7 +93,7 @@ def write_model(args, name, model):
     with tempfile.TemporaryDirectory() as temporary:
         source = pathlib.Path(temporary, name + model.suffix)
         source.write_text(model.text)
-        compile_model(args, model, source, folder)
+        compile_model(args, name, model, source, folder)
     tensors = tensors_to_draw(args, model, folder / "cpu.so")
     (folder / "weights.header").write_text(header(tensors))
     (folder / "arguments").write_text("\n".join(model.arguments) + "\n")
@@ -114,6 +120,9 @@ def write_programs(args):
         subprocess.run(["strip", target], check=True)
     for library in ("libtinh_runtime.so.0", "libtinh_cuda.so.0"):
         shutil.copy2(args.bin.parent / "lib" / library, args.dir / "lib" / library)
+    for library in (args.bin.parent / "lib").glob("libtinh_*.so"):
+        if library.stem in ("libtinh_nccl", "libtinh_mpi_openmpi", "libtinh_mpi_mpich"):
+            shutil.copy2(library, args.dir / "lib" / library.name)
     shutil.copy2(HERE / "gpu.sh", args.dir / "gpu.sh")
     shutil.copy2(HERE / "gpu" / "torch_models.py", args.dir / "torch_models.py")
 

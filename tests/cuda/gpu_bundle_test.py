@@ -85,6 +85,7 @@ class GpuBundleTest(cuda_test.CudaTest):
         done = self.script(
             self.bundle / "gpu.sh", "run", "results", **{**settings, **environment}
         )
+        self.printed = done.stdout
         text = (self.root / "results" / "results.json").read_text()
         return done.returncode, json.loads(text)
 
@@ -99,6 +100,7 @@ class GpuBundleTest(cuda_test.CudaTest):
         self.assertEqual((code, results["ok"]), (0, True), results)
         self.assertEqual(results["gpu"]["name"], "Emulated GPU")
         self.assertGreater(results["gpu"]["driver_version"], 0)
+        self.assertIn("mlp_step: not on two ranks: two GPUs are", self.printed)
         self.assertRegex(results["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         models = self.by_name(results)
         self.assertEqual(sorted(models), MODELS)
