@@ -12,6 +12,8 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/ConvertUTF.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace tinh::onnx {
@@ -25,16 +27,21 @@ struct Letters {
 
 ArrayRef<Letters> lettersToChange(Case to) {
   static const Letters lower[] = {
-#define LOWER(first, last, step, distance) {first, last, step, distance},
-#define UPPER(first, last, step, distance)
+#define PAIR(first, last, step, distance) {first, last, step, distance},
+#define LOWER PAIR
+#define UPPER(...)
 #include "compiler/Import/onnx/strings/Casing.inc"
+#undef PAIR
 #undef LOWER
 #undef UPPER
   };
   static const Letters upper[] = {
-#define LOWER(first, last, step, distance)
+#define PAIR(first, last, step, distance)                                      \
+  {first + distance, last + distance, step, -(distance)},
+#define LOWER(...)
 #define UPPER(first, last, step, distance) {first, last, step, distance},
 #include "compiler/Import/onnx/strings/Casing.inc"
+#undef PAIR
 #undef LOWER
 #undef UPPER
   };
@@ -46,10 +53,13 @@ using Distances = llvm::DenseMap<uint32_t, int32_t>;
 /// How far the other case of each letter is.
 const Distances &distancesTo(Case to) {
   auto make = [](Case to) {
-    Distances distances;
+    std::map<uint32_t, int32_t> ordered;
     for (const Letters &letters : lettersToChange(to))
       for (uint32_t x = letters.first; x <= letters.last; x += letters.step)
-        distances[x] = letters.distance;
+        ordered[x] = letters.distance;
+    Distances distances;
+    for (auto [letter, distance] : ordered)
+      distances[letter] = distance;
     return distances;
   };
   static const Distances lower = make(Case::Lower), upper = make(Case::Upper);

@@ -24,6 +24,8 @@ HEADER = """\
 //
 //   LOWER(first, last, step, distance)   each step-th letter from the first to
 //   UPPER(first, last, step, distance)   the last, and how far its other case is
+//   PAIR(first, last, step, distance)    the same where each has that lower case,
+//                                        whose upper case it is
 //
 //===----------------------------------------------------------------------===//
 """
@@ -71,8 +73,12 @@ def ranges(found):
 
 def main():
     lines = [HEADER.format(version=unicodedata.unidata_version)]
-    for name, change in (("LOWER", str.lower), ("UPPER", str.upper)):
-        for first, last, step, distance in ranges(distances(change)):
+    lower, upper = distances(str.lower), distances(str.upper)
+    pairs = {code: d for code, d in lower.items() if upper.get(code + d) == -d}
+    for code, distance in pairs.items():
+        del lower[code], upper[code + distance]
+    for name, found in (("PAIR", pairs), ("LOWER", lower), ("UPPER", upper)):
+        for first, last, step, distance in ranges(found):
             lines.append(f"{name}({first:#x}, {last:#x}, {step}, {distance})\n")
     path = pathlib.Path(__file__).with_name("Casing.inc")
     path.write_text("".join(lines))
