@@ -63,6 +63,15 @@ inline void check(tinh_status_t status) {
     throw Error(status, tinh_last_error());
 }
 
+namespace detail {
+template <typename Handle, void (*release)(Handle *)> struct Release {
+  void operator()(Handle *handle) const { release(handle); }
+};
+/// Owns a handle of the C API.
+template <typename Handle, void (*release)(Handle *)>
+using Owned = std::unique_ptr<Handle, Release<Handle, release>>;
+} // namespace detail
+
 /// The memory of a contiguous container: a vector, an array, a std::span.
 template <typename Container> tinh_buffer_t buffer(Container &container) {
   auto *data = std::data(container);
@@ -162,12 +171,7 @@ private:
     return infos;
   }
 
-  struct Release {
-    void operator()(tinh_module_t *module) const {
-      tinh_module_release(module);
-    }
-  };
-  std::unique_ptr<tinh_module_t, Release> owned;
+  detail::Owned<tinh_module_t, tinh_module_release> owned;
 };
 
 /// What a run will have done, or a Promise. Any thread may use it.
@@ -211,12 +215,7 @@ public:
   tinh_future_t *handle() const noexcept { return owned.get(); }
 
 private:
-  struct Release {
-    void operator()(tinh_future_t *future) const {
-      tinh_future_release(future);
-    }
-  };
-  std::unique_ptr<tinh_future_t, Release> owned;
+  detail::Owned<tinh_future_t, tinh_future_release> owned;
 };
 
 /// A future that the program completes itself, for runs to wait for.
@@ -300,12 +299,7 @@ private:
     return info;
   }
 
-  struct Release {
-    void operator()(tinh_safetensors_t *file) const {
-      tinh_safetensors_release(file);
-    }
-  };
-  std::unique_ptr<tinh_safetensors_t, Release> owned;
+  detail::Owned<tinh_safetensors_t, tinh_safetensors_release> owned;
 };
 
 /// tinh_context_options_t, filled with the defaults.
@@ -352,12 +346,7 @@ public:
   tinh_cuda_stream_t *handle() const noexcept { return owned.get(); }
 
 private:
-  struct Release {
-    void operator()(tinh_cuda_stream_t *stream) const {
-      tinh_cuda_stream_release(stream);
-    }
-  };
-  std::unique_ptr<tinh_cuda_stream_t, Release> owned;
+  detail::Owned<tinh_cuda_stream_t, tinh_cuda_stream_release> owned;
 };
 
 /// A point in a stream's work, recorded when it is made.
@@ -377,12 +366,7 @@ public:
   }
 
 private:
-  struct Release {
-    void operator()(tinh_cuda_event_t *event) const {
-      tinh_cuda_event_release(event);
-    }
-  };
-  std::unique_ptr<tinh_cuda_event_t, Release> owned;
+  detail::Owned<tinh_cuda_event_t, tinh_cuda_event_release> owned;
 };
 
 /// Threads and memory to run a module in. Any thread may use it.
@@ -487,12 +471,7 @@ private:
     return static_cast<uint32_t>(items.size());
   }
 
-  struct Release {
-    void operator()(tinh_context_t *context) const {
-      tinh_context_release(context);
-    }
-  };
-  std::unique_ptr<tinh_context_t, Release> owned;
+  detail::Owned<tinh_context_t, tinh_context_release> owned;
 };
 
 } // namespace tinh
