@@ -29,12 +29,10 @@ namespace tinh {
 /// While it lives, matmuls and the like of this thread round float32 operands
 /// to `dtype`, bfloat16 or float16; float32 lets them be as they are, within
 /// another scope too.
-class Autocast {
+class Autocast : Scoped {
 public:
   explicit Autocast(DType dtype, At at = At::current());
   ~Autocast();
-  Autocast(const Autocast &) = delete;
-  Autocast &operator=(const Autocast &) = delete;
 
 private:
   DType previous;

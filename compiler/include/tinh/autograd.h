@@ -67,24 +67,20 @@ Tensor detach(const Tensor &x, At at = At::current());
 Tensor stop_gradient(Operand x);
 
 /// While it lives, nothing that this thread does is recorded.
-class NoGrad {
+class NoGrad : Scoped {
 public:
   NoGrad();
   ~NoGrad();
-  NoGrad(const NoGrad &) = delete;
-  NoGrad &operator=(const NoGrad &) = delete;
 
 private:
   bool before;
 };
 
 /// While it lives, this thread records again, in a NoGrad too.
-class EnableGrad {
+class EnableGrad : Scoped {
 public:
   EnableGrad();
   ~EnableGrad();
-  EnableGrad(const EnableGrad &) = delete;
-  EnableGrad &operator=(const EnableGrad &) = delete;
 
 private:
   bool before;

@@ -34,16 +34,22 @@ class Tensor;
 /// Where a function was called; always At::current(), of the caller.
 using At = std::source_location;
 
+/// What holds while an object of it lives, which is not copied.
+class Scoped {
+protected:
+  Scoped() = default;
+  Scoped(const Scoped &) = delete;
+  Scoped &operator=(const Scoped &) = delete;
+};
+
 /// While it lives, errors and graphs say that operations of this thread were
 /// called at `at`, also those that layers and losses are made of: for
 /// interpreters, whose programs have other lines than C++. What `at` refers to
 /// must stay as long as what is queued and traced.
-class AtScope {
+class AtScope : Scoped {
 public:
   explicit AtScope(At at);
   ~AtScope();
-  AtScope(const AtScope &) = delete;
-  AtScope &operator=(const AtScope &) = delete;
 
 private:
   At previous;
@@ -53,12 +59,10 @@ private:
 /// NAME/operation, within another scope OUTER/NAME/operation, as by
 /// TensorFlow's name_scope. Modules open one with the name that they are
 /// registered by. "" changes nothing.
-class NameScope {
+class NameScope : Scoped {
 public:
   explicit NameScope(const std::string &name);
   ~NameScope();
-  NameScope(const NameScope &) = delete;
-  NameScope &operator=(const NameScope &) = delete;
 };
 
 //===----------------------------------------------------------------------===//
