@@ -12,41 +12,9 @@
 
 namespace tinh::nn {
 
-/// Modules called one after the other, which are called "0", "1", ….
-class Sequential : public Module {
+/// What has modules that are called "0", "1", ….
+template <typename M> class NumberedModules : public Module {
 public:
-  Sequential() = default;
-  template <typename... Modules>
-  explicit Sequential(Handle<Modules>... modules) {
-    (push_back(std::move(modules)), ...);
-  }
-  std::string type_name() const override { return "Sequential"; }
-
-  void push_back(Handle<Module> module) {
-    list.push_back(register_module(std::to_string(list.size()), module));
-  }
-  size_t size() const { return list.size(); }
-  const Handle<Module> &operator[](size_t i) const { return list.at(i); }
-  auto begin() const { return list.begin(); }
-  auto end() const { return list.end(); }
-
-protected:
-  Tensor forward(const Tensor &x) override {
-    Tensor result = x;
-    for (const Handle<Module> &module : list)
-      result = module(result);
-    return result;
-  }
-
-private:
-  std::vector<Handle<Module>> list;
-};
-
-/// Modules of one type, which are called "0", "1", … and by whoever has them.
-template <typename M> class ModuleList : public Module {
-public:
-  std::string type_name() const override { return "ModuleList"; }
-
   void push_back(Handle<M> module) {
     list.push_back(register_module(std::to_string(list.size()), module));
   }
@@ -55,8 +23,33 @@ public:
   auto begin() const { return list.begin(); }
   auto end() const { return list.end(); }
 
-private:
+protected:
   std::vector<Handle<M>> list;
+};
+
+/// Modules called one after the other.
+class Sequential : public NumberedModules<Module> {
+public:
+  Sequential() = default;
+  template <typename... Modules>
+  explicit Sequential(Handle<Modules>... modules) {
+    (push_back(std::move(modules)), ...);
+  }
+  std::string type_name() const override { return "Sequential"; }
+
+protected:
+  Tensor forward(const Tensor &x) override {
+    Tensor result = x;
+    for (const Handle<Module> &module : list)
+      result = module(result);
+    return result;
+  }
+};
+
+/// Modules of one type, which are called by whoever has them.
+template <typename M> class ModuleList : public NumberedModules<M> {
+public:
+  std::string type_name() const override { return "ModuleList"; }
 };
 
 } // namespace tinh::nn
