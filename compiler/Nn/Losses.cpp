@@ -190,24 +190,26 @@ static Loss plainLoss(std::string name, OptionReader &options, At at) {
   });
 }
 
+/// One that is quadratic up to what the option `limit` says, 1 by default.
+template <Tensor (*loss)(Operand, Operand, double, Reduction)>
+static Loss lossWithin(const std::string &name, const char *limit,
+                       OptionReader &options, At at) {
+  return Loss(name, [at, most = options.number(limit, 1),
+                     how = reductionOf(options)](auto &x, auto &t) {
+    return loss({x, at}, {t, at}, most, how);
+  });
+}
+
 static const std::vector<std::pair<std::string, Maker>> kLosses = {
     {"mse", plainLoss<mse_loss>},
     {"l1", plainLoss<l1_loss>},
     {"huber",
      [](std::string name, OptionReader &options, At at) {
-       double delta = options.number("delta", 1);
-       return Loss(name,
-                   [at, delta, how = reductionOf(options)](auto &x, auto &t) {
-                     return huber_loss({x, at}, {t, at}, delta, how);
-                   });
+       return lossWithin<huber_loss>(name, "delta", options, at);
      }},
     {"smooth_l1",
      [](std::string name, OptionReader &options, At at) {
-       double beta = options.number("beta", 1);
-       return Loss(name,
-                   [at, beta, how = reductionOf(options)](auto &x, auto &t) {
-                     return smooth_l1_loss({x, at}, {t, at}, beta, how);
-                   });
+       return lossWithin<smooth_l1_loss>(name, "beta", options, at);
      }},
     {"cross_entropy",
      [](std::string name, OptionReader &options, At at) {
