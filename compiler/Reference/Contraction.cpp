@@ -211,6 +211,18 @@ static Tensor evaluateConv(ConvOp op, Operands in) {
   return fromChannelsLast(y, layout);
 }
 
+/// Of `from` with channels last, one for each element of `to`.
+template <typename Op>
+static Windows windowsOf(Op op, const Tensor &from, const Tensor &to,
+                         ArrayRef<int64_t> kernel) {
+  return {SmallVector<int64_t>(spatial(from)),
+          SmallVector<int64_t>(spatial(to)),
+          SmallVector<int64_t>(kernel),
+          op.getStrides(),
+          op.getPadding(),
+          op.getDilations()};
+}
+
 /// As in conv, with x and y exchanged: each element of x is a window's. Weights
 /// are [C, O/groups, kernel…].
 static Tensor evaluateConvTranspose(ConvTransposeOp op, Operands in) {
@@ -218,12 +230,7 @@ static Tensor evaluateConvTranspose(ConvTransposeOp op, Operands in) {
   Tensor x = toChannelsLast(*in[0], layout);
   Tensor w = swapLastTwo(kernelFirst(*in[1])); // [kernel…, C, O/groups]
   Tensor y = channelsLastZeros(op.getType(), layout);
-  Windows windows{SmallVector<int64_t>(spatial(y)),
-                  SmallVector<int64_t>(spatial(x)),
-                  SmallVector<int64_t>(in[1]->shape().drop_front(2)),
-                  op.getStrides(),
-                  op.getPadding(),
-                  op.getDilations()};
+  Windows windows = windowsOf(op, y, x, in[1]->shape().drop_front(2));
   int64_t groups = op.getGroups();
   int64_t inputs = x.shape().back(), outputs = y.shape().back();
   int64_t rows = inputs / groups, columns = outputs / groups;
@@ -253,12 +260,7 @@ static Tensor evaluateConvWeightGradient(ConvWeightGradientOp op, Operands in) {
   Layout layout = op.getLayout();
   Tensor x = toChannelsLast(*in[0], layout),
          dy = toChannelsLast(*in[1], layout);
-  Windows windows{SmallVector<int64_t>(spatial(x)),
-                  SmallVector<int64_t>(spatial(dy)),
-                  SmallVector<int64_t>(op.getKernel()),
-                  op.getStrides(),
-                  op.getPadding(),
-                  op.getDilations()};
+  Windows windows = windowsOf(op, x, dy, op.getKernel());
   int64_t groups = op.getGroups();
   int64_t inputs = x.shape().back(), outputs = dy.shape().back();
   SmallVector<int64_t> shape(op.getKernel());
@@ -282,21 +284,11 @@ static Tensor evaluateConvWeightGradient(ConvWeightGradientOp op, Operands in) {
 // Pooling
 //===----------------------------------------------------------------------===//
 
-template <typename Op>
-static Windows poolWindows(Op op, const Tensor &x, const Tensor &y) {
-  return {SmallVector<int64_t>(spatial(x)),
-          SmallVector<int64_t>(spatial(y)),
-          SmallVector<int64_t>(op.getKernel()),
-          op.getStrides(),
-          op.getPadding(),
-          op.getDilations()};
-}
-
 static Tensor evaluateMaxPool(MaxPoolOp op, Operands in) {
   Layout layout = op.getLayout();
   Tensor x = toChannelsLast(*in[0], layout);
   Tensor y = channelsLastZeros(op.getType(), layout);
-  Windows windows = poolWindows(op, x, y);
+  Windows windows = windowsOf(op, x, y, op.getKernel());
   int64_t channels = x.shape().back();
   int64_t from = computeProduct(windows.from), to = computeProduct(windows.to);
   visitElements(y, [&](auto kind) {
@@ -321,7 +313,7 @@ static Tensor evaluateMaxPoolGradient(MaxPoolGradientOp op, Operands in) {
   Tensor x = toChannelsLast(*in[0], layout),
          dy = toChannelsLast(*in[1], layout);
   Tensor dx(x.type);
-  Windows windows = poolWindows(op, x, dy);
+  Windows windows = windowsOf(op, x, dy, op.getKernel());
   int64_t channels = x.shape().back();
   int64_t from = computeProduct(windows.from), to = computeProduct(windows.to);
   std::vector<int64_t> places(dy.size(), -1);
@@ -364,7 +356,7 @@ static Tensor evaluateAvgPool(AvgPoolOp op, Operands in) {
   Layout layout = op.getLayout();
   Tensor x = toChannelsLast(*in[0], layout);
   Tensor y = channelsLastZeros(op.getType(), layout);
-  Windows windows = poolWindows(op, x, y);
+  Windows windows = windowsOf(op, x, y, op.getKernel());
   std::vector<int64_t> counts = countElements(op, windows);
   int64_t channels = x.shape().back();
   int64_t from = computeProduct(windows.from), to = counts.size();
