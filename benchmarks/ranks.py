@@ -167,7 +167,7 @@ def measure(options, ranks, artifact, **how):
         return found["median_ms"], cpu_seconds() - before
 
     one, start = run(3)
-    count = max(8, round(options.seconds * 1e3 / one))
+    count = max(40, round(options.seconds * 1e3 / one))
     step, whole = run(count)
     return step, 1e3 * (whole - start) / (count - 3)
 

@@ -22,6 +22,10 @@ using namespace std::chrono_literals;
 /// that ends while another reads its memory takes that one with it (UCX).
 constexpr auto kGrace = 500ms;
 
+/// How often ranks that share memory ask MPI for heartbeats, which come every
+/// 10 ms at most.
+constexpr auto kPolling = 5ms;
+
 /// Elements of all ranks in a message, which MPI counts by an int.
 constexpr uint64_t kLargestMessage = 1 << 22;
 
@@ -174,7 +178,7 @@ void Communicator::progress(Group &group, Peers &peers) {
     bool has_moved = take_started(group);
     has_moved |= advance();
     memory ? sleep(has_moved) : rest(has_moved);
-    if (auto now = Clock::now(); !memory || now - last_polled >= 1ms) {
+    if (auto now = Clock::now(); !memory || now - last_polled >= kPolling) {
       last_polled = now;
       peers.poll(num_begun);
       check_overdue(peers);
