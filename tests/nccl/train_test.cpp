@@ -242,6 +242,24 @@ TEST_F(NcclTrainTest, WantsTheCollectivesOfGpus) {
       /*on_gpus=*/false);
 }
 
+TEST_F(NcclTrainTest, IsOnTheGpuOfItsRank) {
+  Module module = compile(2, "--collectives=nccl");
+  on_two([&](tinh_collectives_t &ranks) {
+    tinh_gpu_collectives_t other = *ranks.gpu;
+    other.gpu = [](tinh_collectives_t *) { return 1u; };
+    ranks.gpu = &other;
+    ContextOptions options;
+    options.collectives = &ranks;
+    try {
+      Context context(module, options);
+      ADD_FAILURE() << "it is there";
+    } catch (const Error &error) {
+      EXPECT_EQ(error.status(), TINH_INVALID_ARGUMENT);
+      EXPECT_THAT(error.what(), HasSubstr("set cuda_device"));
+    }
+  });
+}
+
 TEST_F(NcclTrainTest, ARankThatIsGoneEndsTheOther) {
   Module module = compile(2, "--collectives=nccl");
   on_two(
