@@ -11,6 +11,8 @@
 #include "tinh/function.h"
 #include "tinh/optim.h"
 
+#include <cmath>
+
 using namespace tinh;
 using namespace tinh::test;
 using nlohmann::json;
@@ -227,6 +229,8 @@ TEST(Optimizers, SayWhatIsWrong) {
               "sgd has no option \"beta\"; it has lr, momentum");
   expectError([] { optim::make("adam", {{"beta1", 1}}); }, "from 0 to below 1");
   expectError([] { optim::sgd({.lr = -1}); }, "lr is -1");
+  expectError([] { optim::sgd({.lr = INFINITY}); },
+              "lr is inf; it must be 0 or more, and finite");
   expectError([] { optim::sgd({.nesterov = true}); }, "needs a momentum");
   expectError([] { optim::make_schedule("cos"); }, "no schedule \"cos\"");
   expectError(

@@ -7,14 +7,16 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Nn/Optimizers/UpdateRule.h"
 
+#include <cmath>
+
 using namespace tinh;
 using namespace tinh::optim;
 
 void optim::requireAtLeast(double value, double lowest, const char *option,
                            const eager::Call &call) {
-  if (!(value >= lowest))
+  if (!(value >= lowest && std::isfinite(value)))
     eager::fail(call, option, " is ", value, "; it must be ", lowest,
-                " or more");
+                " or more, and finite");
 }
 
 void optim::requireFactor(double value, const char *option,
