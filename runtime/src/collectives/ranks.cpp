@@ -79,6 +79,9 @@ void Ranks::fail(const char *why) {
 }
 
 void Ranks::give_up(const std::string &why) {
+  std::lock_guard lock(giving_up);
+  if (failure())
+    return;
   given_up = why;
   table.abort(&table, given_up.c_str());
   fail(given_up.c_str());

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,7 @@ public:
   /// final, and as long as the table does.
   const char *failure() const { return failed.load(std::memory_order_acquire); }
   void fail(const char *why);
-  /// Fails on all ranks, if nothing has failed yet. Not for two threads at a
-  /// time.
+  /// Fails on all ranks, if nothing has failed yet.
   void give_up(const std::string &why);
   /// Throws COLLECTIVE_FAILED after a failure: what variables hold is not what
   /// any number of steps would have made.
@@ -64,6 +64,7 @@ private:
   const uint64_t identity;
   std::vector<const tinh_function_desc_t *> compared;
   std::string difference, given_up; ///< What is wrong on this rank.
+  std::mutex giving_up;             ///< Several runs may fail at the same time.
   std::atomic<const char *> failed{nullptr};
 };
 
