@@ -167,7 +167,7 @@ class ModelsTest(BothTest):
         done = self.run_tool(
             "graph-compile", "gpu.mlir", "--from=plan", "-o", "x.so", *cuda
         )
-        self.fails(done, "choose GPUs and places in an earlier phase")
+        self.fails(done, "choose GPUs, places and collectives")
 
     def test_report(self):
         path = self.folder / "model.json"

@@ -225,7 +225,7 @@ class OptionsTest(cuda_test.CudaTest):
             "--place=add=cpu",
         )
         self.assertEqual(done.returncode, 1)
-        self.assertIn("choose GPUs and places in an earlier phase", done.stderr)
+        self.assertIn("choose GPUs, places and collectives", done.stderr)
 
     def test_report(self):
         path = self.folder / "scan.mlir"
