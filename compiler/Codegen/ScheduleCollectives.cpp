@@ -34,6 +34,7 @@
 #include "compiler/Planning/Buckets.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -314,20 +315,21 @@ withoutLaterReaders(ArrayRef<graph::AllReduceOp> members) {
 }
 
 /// One reduction, where the last of the members is, which all become parts of,
-/// if they are several. Those of whole vectors come first, so that they begin
-/// where vectors do.
+/// if they are several. Those of whole vectors come first, and then those of
+/// halves and so on, so that they begin where such do.
 bool BucketFormer::form(ArrayRef<graph::AllReduceOp> candidates) {
-  constexpr int64_t kVectorBytes = 64;
+  constexpr uint64_t kVectorBytes = 64;
   SmallVector<graph::AllReduceOp> ordered = withoutLaterReaders(candidates);
   if (ordered.size() < 2)
     return false;
   graph::AllReduceOp last = ordered.back();
   OpBuilder builder(last);
   llvm::stable_sort(ordered, [&](graph::AllReduceOp a, graph::AllReduceOp b) {
-    auto isWhole = [](graph::AllReduceOp op) {
-      return graph::tensorSize(op.getX().getType()) % kVectorBytes == 0;
+    auto alignmentOf = [](graph::AllReduceOp op) {
+      return llvm::MinAlign(kVectorBytes,
+                            graph::tensorSize(op.getX().getType()));
     };
-    return isWhole(a) && !isWhole(b);
+    return alignmentOf(a) > alignmentOf(b);
   });
   SmallVector<Value> pieces;
   SmallVector<Location> locations;

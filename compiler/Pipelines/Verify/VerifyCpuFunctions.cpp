@@ -168,7 +168,8 @@ private:
     }
     if (!isa_and_present<plan::PlanDialect>(op->getDialect()))
       return isa<graph::TransferOp>(op) ||
-             (isa<graph::KernelOp>(op) && graph::isOnCuda(op));
+             ((isa<graph::KernelOp>(op) || graph::isCollective(op)) &&
+              graph::isOnCuda(op));
     plan::StepAccess access = plan::accessOf(op);
     return llvm::any_of(
         llvm::concat<plan::BufferAttr>(access.reads, access.writes),
