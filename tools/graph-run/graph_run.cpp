@@ -240,7 +240,7 @@ int tinh::tools::graph_run(int argc, char **argv) {
     if (tinh_collectives_library() && is_for_ranks(options))
       ranks = Ranks::join(options.timeout, library_for_ranks(options));
     share_files(options, ranks);
-    options.train ? train(options, ranks) : run(options);
+    options.train ? train(options, ranks) : run(options, ranks);
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
       throw UserError("cannot write to the standard output");
     return exit_success;

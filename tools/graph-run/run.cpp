@@ -165,8 +165,9 @@ static uint32_t enough_runs(double milliseconds) {
       std::clamp(kMilliseconds / milliseconds, kFewest, kMost));
 }
 
-/// The runs after the warm-up are those of the profile.
+/// The runs after the warm-up are those of the profile. All ranks make as many.
 static std::vector<double> run_for_profile(const RunOptions &options,
+                                           const Ranks &ranks,
                                            const Context &context,
                                            Runner &runner) {
   std::vector<double> times = runner.run(options.warmup);
@@ -174,15 +175,16 @@ static std::vector<double> run_for_profile(const RunOptions &options,
     times = runner.run(1); // To know how long one takes.
   context.reset_profile();
   uint32_t runs = options.runs ? options.runs : enough_runs(times.back());
+  ranks.broadcast({&runs, sizeof runs});
   std::vector<double> profiled = runner.run(runs);
   times.insert(times.end(), profiled.begin(), profiled.end());
   return times;
 }
 
 /// All runs, in a context of their own.
-static Timings measure(const RunOptions &options, const Module &module,
-                       uint32_t function, const Inputs &inputs,
-                       std::vector<Slot> &slots) {
+static Timings measure(const RunOptions &options, const Ranks &ranks,
+                       const Module &module, uint32_t function,
+                       const Inputs &inputs, std::vector<Slot> &slots) {
   Timings timings;
   {
     ContextOptions wanted = options.context();
@@ -194,9 +196,10 @@ static Timings measure(const RunOptions &options, const Module &module,
     if (is_page(options.profile))
       page.emplace(options.report, module, context);
     Runner runner(context, function, inputs, slots);
-    std::vector<double> times = options.profile.empty()
-                                    ? runner.run(options.warmup + options.runs)
-                                    : run_for_profile(options, context, runner);
+    std::vector<double> times =
+        options.profile.empty()
+            ? runner.run(options.warmup + options.runs)
+            : run_for_profile(options, ranks, context, runner);
     if (!options.profile.empty())
       timings.profile =
           make_profile(module, context, function, measure_clock());
@@ -247,7 +250,7 @@ std::string library_for_ranks(const RunOptions &options) {
   }
 }
 
-void run(const RunOptions &options) {
+void run(const RunOptions &options, const Ranks &ranks) {
   Module module = load_module(options);
   if (options.list)
     return options.json ? print_module_json(module.handle())
@@ -261,7 +264,7 @@ void run(const RunOptions &options) {
   std::vector<Slot> slots;
   for (uint32_t i = 0; i < options.in_flight; ++i)
     slots.emplace_back(outputs);
-  Timings timings = measure(options, module, function, inputs, slots);
+  Timings timings = measure(options, ranks, module, function, inputs, slots);
   uint32_t last = options.warmup + options.runs - 1;
   if (folder)
     folder->write(slots[last % slots.size()].outputs);

@@ -22,7 +22,7 @@ std::string library_for_ranks(const RunOptions &options);
 
 /// Loads an artifact, fills the inputs of a function, runs it as often as
 /// asked, and writes outputs and times; or lists what the artifact has.
-void run(const RunOptions &options);
+void run(const RunOptions &options, const Ranks &ranks);
 
 /// Trains an artifact's state with its functions "train_step" and "evaluate".
 void train(const RunOptions &options, const Ranks &ranks);
