@@ -43,6 +43,22 @@ const char *name(tinh_collective_kind_t kind) {
   return "collective of an unknown kind";
 }
 
+const char *name(tinh_reduction_t reduction) {
+  switch (reduction) {
+  case TINH_REDUCE_SUM:
+    return "sum";
+  case TINH_REDUCE_MEAN:
+    return "mean";
+  case TINH_REDUCE_MAX:
+    return "maximum";
+  }
+  return "unknown reduction";
+}
+
+bool reduces(const tinh_collective_t &what) {
+  return what.kind == TINH_ALL_REDUCE || what.kind == TINH_REDUCE_SCATTER;
+}
+
 std::string describe_collective(const tinh_collective_t &what) {
   return std::string(name(what.kind)) + " of " + std::to_string(what.count) +
          " elements of " + name(what.dtype);
@@ -54,15 +70,14 @@ std::string find_mistake(const tinh_collective_t &what, int num_ranks) {
   auto refuse = [&](const std::string &why) {
     return describe_collective(what) + ": " + why;
   };
-  bool reduces =
-      what.kind == TINH_ALL_REDUCE || what.kind == TINH_REDUCE_SCATTER;
   if (what.kind > TINH_BROADCAST || element_size(what.dtype) == 0)
     return refuse("there is no such one");
-  if (reduces && (what.reduction > TINH_REDUCE_MAX ||
-                  !is_reducible(what.dtype, what.reduction)))
+  if (reduces(what) && (what.reduction > TINH_REDUCE_MAX ||
+                        !is_reducible(what.dtype, what.reduction)))
     return refuse("elements of this type are not reduced so");
-  if (what.wire != what.dtype && !(what.dtype == TINH_DTYPE_F32 &&
-                                   what.wire == TINH_DTYPE_BF16 && reduces))
+  if (what.wire != what.dtype &&
+      !(what.dtype == TINH_DTYPE_F32 && what.wire == TINH_DTYPE_BF16 &&
+        reduces(what)))
     return refuse(std::string("it cannot be sent as ") + name(what.wire) +
                   ": reductions of f32 may be, as bf16");
   if (what.kind == TINH_BROADCAST &&
@@ -70,6 +85,24 @@ std::string find_mistake(const tinh_collective_t &what, int num_ranks) {
     return refuse("its root is rank " + std::to_string(what.root) + " of " +
                   std::to_string(num_ranks));
   return "";
+}
+
+bool are_alike(const tinh_collective_t &a, const tinh_collective_t &b) {
+  return a.kind == b.kind && a.dtype == b.dtype && a.wire == b.wire &&
+         a.count == b.count && (!reduces(a) || a.reduction == b.reduction) &&
+         (a.kind != TINH_BROADCAST || a.root == b.root);
+}
+
+std::string describe_in_full(const tinh_collective_t &what) {
+  std::string text = describe_collective(what);
+  if (what.kind == TINH_BROADCAST)
+    text += " (of rank " + std::to_string(what.root) + ")";
+  if (!reduces(what))
+    return text;
+  text += std::string(" (") + name(what.reduction);
+  if (what.wire != what.dtype)
+    text += std::string(", sent as ") + name(what.wire);
+  return text + ")";
 }
 
 std::string Operation::describe() const { return describe_collective(what); }

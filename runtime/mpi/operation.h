@@ -16,6 +16,13 @@ namespace tinh::mpi {
 /// Why a collective cannot be done by `num_ranks`; empty if it can.
 std::string find_mistake(const tinh_collective_t &collective, int num_ranks);
 
+/// Whether ranks that have started these compute the same one.
+bool are_alike(const tinh_collective_t &a, const tinh_collective_t &b);
+
+/// With all that makes it another one:
+/// "all-reduce of 1000 elements of f32 (sum, sent as bf16)".
+std::string describe_in_full(const tinh_collective_t &collective);
+
 /// Of the thread that calls MPI. Ranks begin their operations in one order.
 class Operation {
 public:

@@ -15,6 +15,16 @@
 
 namespace tinh::mpi {
 
+namespace {
+
+tinh_collective_t without_addresses(tinh_collective_t what) {
+  what.input = nullptr;
+  what.output = nullptr;
+  return what;
+}
+
+} // namespace
+
 Rounds::Rounds(const tinh_collective_t &collective, const Group &group,
                SharedMemory &memory, uint64_t first)
     : Operation(collective), group(group), memory(memory), first(first),
@@ -43,11 +53,15 @@ bool Rounds::go_on(Phase phase) {
   case Phase::written:
     if (!memory.is_free(round))
       return false;
+    if (round == first)
+      memory.started(group.rank, first) = without_addresses(what);
     write(round);
     break;
   case Phase::reduced:
     if (!memory.have_all(Phase::written, round + 1))
       return false;
+    if (round == first)
+      compare_started();
     reduce_slots(round);
     break;
   case Phase::read:
@@ -59,6 +73,20 @@ bool Rounds::go_on(Phase phase) {
   }
   memory.advance(phase);
   return true;
+}
+
+/// Slots of another collective have other elements in other places. All ranks
+/// say the same.
+void Rounds::compare_started() const {
+  const tinh_collective_t &expected = memory.started(0, first);
+  for (int rank = 1; rank < group.num_ranks; ++rank)
+    if (const tinh_collective_t &found = memory.started(rank, first);
+        !are_alike(found, expected))
+      throw Failure("rank " + std::to_string(rank) + " has started the " +
+                    describe_in_full(found) + " where rank 0 has started the " +
+                    describe_in_full(expected) +
+                    "; all ranks have to start the same collectives in the "
+                    "same order");
 }
 
 Operation::Piece Rounds::elements(uint64_t round) const {

@@ -37,6 +37,7 @@ public:
 
 private:
   bool go_on(Phase phase);
+  void compare_started() const;
   void write(uint64_t round) const;
   void reduce_slots(uint64_t round);
   void reduce_parts(uint64_t round, size_t own, size_t in_slot, size_t count,

@@ -41,6 +41,7 @@ struct alignas(kLine) SharedMemory::Segment {
   alignas(kLine) std::atomic<uint64_t> rounds[3] = {}; ///< By phase.
   /// 1 if it sleeps, or is about to: whoever changes that to 0 wakes it.
   alignas(kLine) std::atomic<uint32_t> sleeps = 0;
+  alignas(kLine) tinh_collective_t started[kSlots] = {}; ///< By slot.
 };
 
 #if defined(__SSE2__)
@@ -121,6 +122,10 @@ std::byte *SharedMemory::slot(int rank, uint64_t round) const {
   Segment *segment = segments[static_cast<size_t>(rank)];
   return reinterpret_cast<std::byte *>(segment + 1) +
          round % kSlots * bytes_of_slot;
+}
+
+tinh_collective_t &SharedMemory::started(int rank, uint64_t round) const {
+  return segments[static_cast<size_t>(rank)]->started[round % kSlots];
 }
 
 void SharedMemory::advance(Phase phase) {

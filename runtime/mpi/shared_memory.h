@@ -13,11 +13,14 @@
 //   written   its slot has what others need of its input,
 //   reduced   and what it has reduced of all inputs;
 //   read      it has read what it needs of all slots.
-// The counters of these are all that ranks tell one another.
+// The counters of these, and what collective a round is the first of, are all
+// that ranks tell one another.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_RUNTIME_MPI_SHARED_MEMORY_H
 #define TINH_RUNTIME_MPI_SHARED_MEMORY_H
+
+#include "tinh/collectives.h"
 
 #include <atomic>
 #include <chrono>
@@ -51,6 +54,9 @@ public:
   /// Whether no rank needs what the slot of this round had before.
   bool is_free(uint64_t round) const;
   std::byte *slot(int rank, uint64_t round) const;
+  /// The collective that `rank` has started, of its first round: written and
+  /// read when its slot is. Without addresses.
+  tinh_collective_t &started(int rank, uint64_t round) const;
 
   /// Says that this rank has gone through one more round, and wakes those that
   /// wait for it.

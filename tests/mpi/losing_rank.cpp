@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // losing_rank LIBRARY RANK HOW: all ranks reduce without end, but RANK, after a
-// while, is killed, stops, starts nothing more, gives up or leaves. The others
-// print what they are told of it.
+// while, is killed, stops, starts nothing more or something else, gives up or
+// leaves. The others print what they are told of it.
 //
 //===----------------------------------------------------------------------===//
 #include "tinh/collectives.h"
@@ -49,13 +49,21 @@ int main(int argc, char **argv) {
   tinh_collectives_t *collectives = nullptr;
   const char *error = create ? create(&options, &collectives) : dlerror();
   std::vector<float> x(100000, 1);
+  const std::string how = argv[3];
   for (int i = 0; !error; ++i) {
-    if (i == 100 && collectives->rank == std::strtoul(argv[2], nullptr, 10))
-      fail(collectives, argv[3]);
     tinh_collective_t collective = {};
     collective.reduction = TINH_REDUCE_MAX;
     collective.dtype = collective.wire = TINH_DTYPE_F32;
     collective.count = x.size();
+    if (i == 100 && collectives->rank == std::strtoul(argv[2], nullptr, 10)) {
+      if (how == "fewer")
+        collective.count = 1000;
+      else if (how == "sum-as-bf16") {
+        collective.reduction = TINH_REDUCE_SUM;
+        collective.wire = TINH_DTYPE_BF16;
+      } else
+        fail(collectives, how);
+    }
     collective.input = collective.output = x.data();
     uint64_t ticket = 0;
     error = collectives->start(collectives, &collective, &ticket);

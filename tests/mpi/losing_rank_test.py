@@ -13,6 +13,7 @@ import unittest
 MPIRUN, PROGRAM, LIBRARY = sys.argv[1:4]
 IS_MPICH = "mpich" in MPIRUN
 SURVIVE = ["-disable-auto-cleanup"] if IS_MPICH else ["--enable-recovery"]
+BY_MESSAGES = os.environ.get("TINH_MPI_SHARED_MEMORY") == "off"
 RANKS = 3
 ENDLESS = "all-reduce of 100000 elements of f32, collective 100, which others wait for"
 
@@ -76,6 +77,18 @@ class LosingRankTest(unittest.TestCase):
 
     def test_leaves(self):
         self.expect("leaves", f"rank 1 has left without the {ENDLESS}")
+
+    @unittest.skipIf(BY_MESSAGES, "MPI alone knows of other messages")
+    def test_starts_another(self):
+        for how, other in {
+            "fewer": "1000 elements of f32 (maximum)",
+            "sum-as-bf16": "100000 elements of f32 (sum, sent as bf16)",
+        }.items():
+            told, text = lose(1, how)
+            self.assertEqual(set(told.values()), {
+                f"rank 1 has started the all-reduce of {other} where rank 0 has "
+                "started the all-reduce of 100000 elements of f32 (maximum); all "
+                "ranks have to start the same collectives in the same order"}, text)
 
     @unittest.skipIf(IS_MPICH, "MPICH's launcher ends all ranks itself")
     def test_killed(self):
