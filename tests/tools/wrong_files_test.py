@@ -62,6 +62,7 @@ class NoRegularFiles(WrongFiles):
     def test_other_files(self):
         model = self.write_model(layers=1)
         self.compile(model, "m.so")
+        self.compile(model, "t.so", "--train", "--loss=mse", "--optimizer=sgd")
         for tool, *arguments in (
             ("graph-compile", model, "-o", "a.so", "--load-weights", "pipe"),
             ("graph-compile", model, "-o", "a.so", "--plans", "pipe"),
@@ -69,6 +70,7 @@ class NoRegularFiles(WrongFiles):
             ("graph-run", "m.so", "--input", "x=pipe"),
             ("graph-run", "m.so", "--input", "x=/dev/zero"),
             ("graph-run", "m.so", "--inputs", "pipe"),
+            ("graph-run", "t.so", "--train", "--data", "pipe,pipe"),
             ("graph-run", "m.so", "--profile=p.html", "--report", "pipe"),
         ):
             with self.subTest(" ".join(map(str, (tool, *arguments)))):

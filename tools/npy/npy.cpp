@@ -353,11 +353,13 @@ bool read_npy(const std::string &path, NpyArray *out_array,
 
 bool map_npy(const std::string &path, NpyArray *out_array,
              std::string *out_message) {
+  // What is wrong is said by who reads it; opening a pipe waits for a writer.
+  if (is_no_regular_file(path))
+    return read_npy(path, out_array, out_message);
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   auto file_size = file ? static_cast<uint64_t>(file.tellg()) : 0;
   NpyStart start;
-  // What is wrong is said by who reads it.
-  if (is_no_regular_file(path) || !file || file_size == 0 ||
+  if (!file || file_size == 0 ||
       !read_start(file.seekg(0), file_size, &start, out_message) ||
       start.size == 0 || start.element.string)
     return read_npy(path, out_array, out_message);
