@@ -24,6 +24,7 @@
 #include <iterator>
 #include <sstream>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tinh::tools {
@@ -256,6 +257,11 @@ struct NpyStart {
   uint64_t size = 0;
 };
 
+static std::string truncated(uint64_t needed, uint64_t found) {
+  return "it is truncated: its shape needs " + std::to_string(needed) +
+         " bytes of data, and it has " + std::to_string(found);
+}
+
 /// Reads it from `file`, which is at its begin and has `file_size` bytes.
 static bool read_start(std::istream &file, uint64_t file_size,
                        NpyStart *out_start, std::string *out_why) {
@@ -289,9 +295,7 @@ static bool read_start(std::istream &file, uint64_t file_size,
   }
   auto begin = static_cast<uint64_t>(file.tellg());
   if (file_size - begin < size)
-    return fail("it is truncated: its shape needs " + std::to_string(size) +
-                " bytes of data, and it has " +
-                std::to_string(file_size - begin));
+    return fail(truncated(size, file_size - begin));
   return true;
 }
 
@@ -318,11 +322,18 @@ static std::shared_ptr<char> map_file(const std::string &path, uint64_t offset,
                                       uint64_t size, std::string *out_why) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   uint64_t whole = offset + size; // Maps begin at pages.
+  // The name may be another file's since the header was read.
+  struct stat status = {};
+  bool is_open = file >= 0 && fstat(file, &status) == 0;
+  auto found = static_cast<uint64_t>(status.st_size);
+  bool is_whole = is_open && found >= whole;
   // Larger files than there is memory may be mapped, too.
-  void *base = file < 0 ? MAP_FAILED
-                        : mmap(nullptr, whole, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_NORESERVE, file, 0);
-  *out_why = std::strerror(errno);
+  void *base = is_whole ? mmap(nullptr, whole, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_NORESERVE, file, 0)
+                        : MAP_FAILED;
+  *out_why = is_open && !is_whole
+                 ? truncated(size, found - std::min(found, offset))
+                 : std::strerror(errno);
   if (file >= 0)
     close(file);
   if (base == MAP_FAILED)
