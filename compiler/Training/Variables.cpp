@@ -23,6 +23,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/GlobPattern.h"
 
+#include <cstdio>
+
 using namespace mlir;
 
 namespace tinh::training {
@@ -271,6 +273,13 @@ static FailureOr<std::string> lossScaleFor(ModuleOp module,
          << ", whose range needs none; leave it out, or take --precision=f16";
 }
 
+/// The number with as many digits as it takes to read the same one.
+static std::string exactText(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
 TrainingSteps trainingSteps(const TrainingOptions &options,
                             const TrainingInfo &info) {
   TrainingSteps steps;
@@ -314,6 +323,9 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
   if (options.accumulate > 1)
     steps.commandLine.push_back("--accumulate=" +
                                 std::to_string(options.accumulate));
+  if (options.clipGradNorm)
+    steps.commandLine.push_back("--clip-grad-norm=" +
+                                exactText(*options.clipGradNorm));
   if (const auto &ranks = options.dataParallel) {
     steps.commandLine.push_back("--data-parallel");
     if (ranks->syncBatchNorm)
