@@ -36,10 +36,12 @@ Rounds::Rounds(const tinh_collective_t &collective, const Group &group,
                             uint64_t(1)); // Of nothing, too.
 }
 
+/// A round at most: between two of them the communicator looks after the other
+/// ranks.
 bool Rounds::advance(bool) {
-  bool has_moved = false;
-  while (go_on(Phase::read) || go_on(Phase::reduced) || go_on(Phase::written))
-    has_moved = true;
+  bool has_moved = go_on(Phase::read);
+  has_moved |= go_on(Phase::reduced);
+  has_moved |= go_on(Phase::written);
   return has_moved;
 }
 
