@@ -255,12 +255,15 @@ bool Communicator::advance() {
   }
   while (!active.empty() && active.front().is_finished)
     active.pop_front();
+  if (has_moved)
+    last_advanced = Clock::now();
   return has_moved;
 }
 
 void Communicator::check_overdue(const Peers &peers) const {
   for (const Active &each : active) {
-    auto late = Clock::now() - each.begun;
+    // One may wait for earlier ones, as long as these go on.
+    auto late = Clock::now() - std::max(each.begun, last_advanced);
     if (each.operation->has_all_ranks() ||
         (late <= timeout && !peers.previous_has_left()))
       continue;

@@ -85,6 +85,7 @@ private:
   std::deque<Active> active; ///< In the order of their tickets.
   uint64_t num_begun = 0, num_rounds = 0;
   Clock::time_point last_moved, last_polled;
+  Clock::time_point last_advanced; ///< Any of them.
   bool is_announced = false; ///< That it will sleep, if nothing is to be done.
 
   /// Null if ranks send messages. Set before the program goes on.
