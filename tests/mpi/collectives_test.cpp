@@ -203,8 +203,24 @@ TEST(Collectives, AreDivided) {
   expect_equal(sum, expected, "a part of the sum");
 }
 
+/// Through shared memory, more rounds than a rank has slots.
+TEST(Collectives, UseSlotsAgain) {
+  auto ranks = static_cast<int32_t>(collectives->num_ranks),
+       rank = static_cast<int32_t>(collectives->rank);
+  std::vector<int32_t> x(2500003), expected(x.size());
+  for (int32_t i = 0; i < static_cast<int32_t>(x.size()); ++i) {
+    x[static_cast<size_t>(i)] = i + rank;
+    expected[static_cast<size_t>(i)] = ranks * i + ranks * (ranks - 1) / 2;
+  }
+  tinh_collective_t sum = {};
+  sum.dtype = sum.wire = TINH_DTYPE_I32;
+  sum.count = x.size();
+  wait(start(sum, x.data(), x.data()));
+  expect_equal(x, expected, "the sum");
+}
+
 TEST(Collectives, WriteOverTheirInput) {
-  for (size_t count : {size_t(10), size_t(50000)})
+  for (size_t count : {size_t(10), size_t(50000), size_t(300007)})
     for (auto kind : {TINH_ALL_REDUCE, TINH_BROADCAST}) {
       auto c = make<float>(kind, TINH_REDUCE_SUM, 3, count);
       wait(start(c.collective, c.input.data(), c.input.data()));
@@ -222,7 +238,9 @@ float extended(uint16_t x) {
 }
 
 TEST(Collectives, SendFloatsAsBf16) {
-  for (size_t count : kCounts) {
+  std::vector<size_t> counts(std::begin(kCounts), std::end(kCounts));
+  counts.push_back(600011); // Of several rounds.
+  for (size_t count : counts) {
     auto c = make<float>(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 5, count);
     std::vector<float> expected(count, 0);
     for (uint32_t rank = 0; rank < collectives->num_ranks; ++rank) {
