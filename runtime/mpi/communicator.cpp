@@ -149,7 +149,7 @@ void Communicator::run() {
       local_rank = static_cast<uint32_t>(group.local_rank);
       num_local_ranks = static_cast<uint32_t>(group.num_local_ranks);
       cpus = group.cpus;
-      library_name = group.library;
+      library_name = group.library + (memory ? ", shared memory" : "");
       library = library_name.c_str();
       is_ready = true;
     }

@@ -16,6 +16,7 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -335,7 +336,11 @@ TEST(Collectives, KnowTheirMachine) {
   EXPECT_EQ(collectives->struct_size, sizeof(tinh_collectives_t));
   EXPECT_EQ(collectives->num_local_ranks, collectives->num_ranks);
   EXPECT_EQ(collectives->local_rank, collectives->rank);
-  EXPECT_NE(std::string(collectives->library), "");
+  const char *wanted = std::getenv("TINH_MPI_SHARED_MEMORY");
+  bool shares = !wanted || std::string(wanted) != "off";
+  std::string library = collectives->library;
+  EXPECT_NE(library, "");
+  EXPECT_EQ(library.find(", shared memory") != library.npos, shares) << library;
   // Together they have no more than there are.
   double cpus = collectives->cpus;
   EXPECT_GT(cpus, 0);

@@ -83,7 +83,8 @@ struct tinh_collectives {
   uint32_t rank, num_ranks;
   /* Of the ranks on this rank's machine: to share its CPUs. */
   uint32_t local_rank, num_local_ranks;
-  const char *library; /* Its name and version, for messages. */
+  /* Its name and version, and how ranks exchange tensors if not by messages. */
+  const char *library;
 
   /* Starts a collective, and returns at once. From any thread, one at a time.
    * `*out_ticket` is what to wait for it with, as an MPI_Request. */
