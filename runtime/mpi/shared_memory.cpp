@@ -27,7 +27,8 @@ namespace {
 
 // Ranks that share a core wait for it each time they wait for one another: many
 // and large slots let them go on alone. All of them together stay within what
-// containers have of such memory (Docker: 64 MiB).
+// containers have of such memory (Docker: 64 MiB); more ranks than have the
+// smallest slots in that, 64, send messages.
 constexpr uint64_t kSlots = 8;
 constexpr size_t kLargestSlot = 1 << 20, kSmallestSlot = 64 << 10;
 constexpr size_t kMostBytes = 32 << 20;
@@ -71,9 +72,11 @@ std::unique_ptr<SharedMemory> SharedMemory::allocate(MPI_Comm machine) {
   int num_ranks = 0;
   check(MPI_Comm_rank(machine, &memory->rank), "MPI_Comm_rank");
   check(MPI_Comm_size(machine, &num_ranks), "MPI_Comm_size");
-  auto ranks = static_cast<size_t>(num_ranks);
-  memory->bytes_of_slot = std::clamp(
-      kMostBytes / ranks / kSlots / kLine * kLine, kSmallestSlot, kLargestSlot);
+  size_t most =
+      kMostBytes / static_cast<size_t>(num_ranks) / kSlots / kLine * kLine;
+  if (most < kSmallestSlot)
+    return nullptr;
+  memory->bytes_of_slot = std::min(most, kLargestSlot);
   // Whole pages, so that each is near to the CPU of its rank.
   size_t bytes = kLine + sizeof(Segment) + kSlots * memory->bytes_of_slot;
   bytes = (bytes + kPage - 1) / kPage * kPage;
@@ -84,6 +87,8 @@ std::unique_ptr<SharedMemory> SharedMemory::allocate(MPI_Comm machine) {
   check(
       MPI_Allreduce(MPI_IN_PLACE, &is_allocated, 1, MPI_INT, MPI_MIN, machine),
       "MPI_Allreduce");
+  // Where some ranks have it, they keep it: to free it they would wait for
+  // those that have none.
   if (!is_allocated)
     return nullptr;
   for (int rank = 0; rank < num_ranks; ++rank) {

@@ -40,8 +40,8 @@ void copy_to_shared(std::byte *to, const std::byte *from, size_t size);
 
 class SharedMemory {
 public:
-  /// For all ranks of `machine`, which are all that there are. Null if MPI has
-  /// no such memory on all of them.
+  /// For all ranks of `machine`, which are all that there are. Null, on all of
+  /// them, if MPI has no such memory on one, or if they are more than 64.
   static std::unique_ptr<SharedMemory> allocate(MPI_Comm machine);
 
   /// Of a slot, a multiple of the size of each element.
