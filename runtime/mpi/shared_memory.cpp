@@ -134,15 +134,19 @@ tinh_collective_t &SharedMemory::started(int rank, uint64_t round) const {
 }
 
 void SharedMemory::advance(Phase phase) {
-  // Sequentially consistent, as are a sleeper's steps: either it sees the new
-  // number, or this rank sees that it sleeps.
+  // Sequentially consistent, as is what wake() reads, and the fence between a
+  // sleeper's announcement and its last look: either it sees the new number, or
+  // this rank sees that it sleeps.
   own().rounds[static_cast<size_t>(phase)].fetch_add(1);
   for (int other = 0; other < static_cast<int>(segments.size()); ++other)
     if (other != rank)
       wake(other);
 }
 
-void SharedMemory::announce() { own().sleeps.store(1); }
+void SharedMemory::announce() {
+  own().sleeps.store(1);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
 
 void SharedMemory::retract() {
   own().sleeps.store(0, std::memory_order_relaxed);
