@@ -55,16 +55,13 @@ public:
 
   /// Gives all ranks what `root` has in this memory.
   void broadcast(tinh_buffer_t buffer, uint32_t root = 0) const {
-    constexpr size_t kPiece = size_t(1) << 30; // MPI counts in 31 bits.
     tinh_collective_t what = {};
     what.kind = TINH_BROADCAST;
     what.dtype = what.wire = TINH_DTYPE_U8;
     what.root = root;
-    for (size_t at = 0; at < buffer.size; at += kPiece) {
-      what.count = buffer.size - at < kPiece ? buffer.size - at : kPiece;
-      what.input = what.output = static_cast<char *>(buffer.data) + at;
-      run(what);
-    }
+    what.count = buffer.size;
+    what.input = what.output = buffer.data;
+    run(what);
   }
 
   /// Puts what all ranks have, in their order, into memory for all of it.
