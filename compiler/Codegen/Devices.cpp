@@ -100,11 +100,17 @@ void Devices::collect(func::FuncOp function) {
 }
 
 void Devices::collect(Operation *op) {
-  bool areConstant = llvm::all_of(
-      op->getOperands(), [&](Value value) { return both.contains(value); });
+  auto areIn = [&](const DenseSet<Value> &set) {
+    return llvm::all_of(op->getOperands(),
+                        [&](Value value) { return set.contains(value); });
+  };
+  bool isView = isa<graph::ReshapeOp, graph::SliceOp>(op);
   if (isa<graph::ConstantOp, graph::WeightOp>(op) ||
-      (isa<graph::KernelOp, graph::ReshapeOp, graph::SliceOp>(op) &&
-       areConstant))
+      ((isa<graph::KernelOp>(op) || isView) && areIn(constants))) {
+    constants.insert_range(op->getResults());
+    return both.insert_range(op->getResults());
+  }
+  if (isView && areIn(both))
     return both.insert_range(op->getResults());
   bool usesOperands = runs(op) ? runsOnCuda(op)
                                : isa<graph::TransferOp>(op) &&

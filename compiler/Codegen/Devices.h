@@ -45,7 +45,8 @@ public:
 
   /// Whether `value` lies on the GPU, and not on the CPU or both.
   bool isOnCuda(mlir::Value value) const;
-  /// Whether `value` can be read on both devices: a constant or a weight.
+  /// Whether `value` can be read on both devices: a constant, a weight, or a
+  /// row of one.
   bool isOnBoth(mlir::Value value) const { return both.contains(value); }
   bool isOnCuda(mlir::StringAttr variable) const;
 
@@ -74,7 +75,9 @@ private:
   /// Variables on the GPU and, if they are open, an argument of each.
   llvm::DenseSet<mlir::StringAttr> onCuda;
   llvm::DenseMap<mlir::StringAttr, mlir::Value> arguments;
-  llvm::DenseSet<mlir::Value> both;
+  /// What can be read on both devices, constants and their rows in loops: what
+  /// is computed of a row is no constant.
+  llvm::DenseSet<mlir::Value> both, constants;
   /// Open values, which lie where they are used, and those that they become or
   /// come from.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> ties;

@@ -151,6 +151,33 @@ module attributes {graph.cuda = ["sm_80"]} {
 
 // -----
 
+// Rows of a constant can be read on both devices; what is computed of one, in
+// each iteration, lies where its kernel is.
+module attributes {graph.cuda = ["sm_80"]} {
+  // CHECK-LABEL: func.func @rows_of_constant
+  // CHECK: graph.scan %{{.*}} over (%[[ROW:.*]] = %{{.*}})
+  // CHECK-NEXT: %[[T:.*]] = graph.kernel (%{{.*}} = %[[ROW]]) : {{.*}} attributes {graph.device = "cuda"}
+  // CHECK: graph.kernel (%{{.*}} = %[[T]], %{{.*}} = %{{.*}}) : {{.*}} attributes {graph.device = "cuda"}
+  func.func @rows_of_constant(%x: tensor<4xf32> {graph.name = "x"}) -> (tensor<3x4xf32> {graph.name = "y"}) {
+    %c = graph.constant dense<1.0> : tensor<3x4xf32>
+    %go = graph.constant dense<true> : tensor<i1>
+    %y = graph.scan %i length 3 while %go over (%row = %c) : (tensor<3x4xf32>) -> (tensor<3x4xf32>) {
+      %t = graph.kernel (%k = %row) : (tensor<4xf32>) -> tensor<4xf32> {
+        %0 = graph.tanh %k : tensor<4xf32>
+        graph.yield %0 : tensor<4xf32>
+      }
+      %s = graph.kernel (%k = %t, %l = %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+        %0 = graph.add %k, %l : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+        graph.yield %0 : tensor<4xf32>
+      }
+      graph.yield %go, %s : tensor<i1>, tensor<4xf32>
+    }
+    return %y : tensor<3x4xf32>
+  }
+}
+
+// -----
+
 // What a branch chooses from lies on the CPU if no kernel on the GPU has to do
 // with it.
 module attributes {graph.cuda = ["sm_80"], graph.place = ["tanh=cpu"]} {
