@@ -68,7 +68,10 @@ class ClipGradNormTest(tool_test.ToolTest):
                 "graph-compile", "network.json", "--train", f"--clip-grad-norm={text}"
             )
             self.assertNotEqual(done.returncode, 0)
-            self.assertIn("--clip-grad-norm", done.stderr)
+            self.assertIn(
+                f"--clip-grad-norm: expected a number above 0, found {text}",
+                done.stderr,
+            )
 
 
 if __name__ == "__main__":

@@ -264,8 +264,7 @@ void addBisect(CLI::App &app, BisectArguments &arguments) {
                  "for --bisect: the relative tolerance, an error over the "
                  "largest magnitude in the reference's value; 1e-3 for f32 if "
                  "not given, and for other types what they round")
-      ->check(CLI::NonNegativeNumber)
-      ->check(comparable())
+      ->check(not_negative())
       ->type_name("NUMBER")
       ->needs(bisect);
   app.add_option("--inputs", arguments.inputs,

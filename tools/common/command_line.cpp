@@ -121,6 +121,28 @@ CLI::Validator comparable() {
   return {check, "", "comparable"};
 }
 
+static CLI::Validator number(const std::string &expected,
+                             bool (*fits)(double)) {
+  auto check = [expected, fits](const std::string &text) {
+    char *end = nullptr;
+    double value = std::strtod(text.c_str(), &end);
+    bool is_number = end != text.c_str() && *end == '\0';
+    return is_number && fits(value)
+               ? ""
+               : "expected " + expected + ", found " + text;
+  };
+  return {check, "", "number"};
+}
+
+CLI::Validator positive() {
+  return number("a number above 0", [](double value) { return value > 0; });
+}
+
+CLI::Validator not_negative() {
+  return number("0 or a number above it",
+                [](double value) { return value >= 0; });
+}
+
 bool is_page(const std::string &value) { return value.ends_with(".html"); }
 
 CLI::Validator page_or(const std::vector<std::string> &names) {

@@ -74,6 +74,10 @@ CLI::Option *add_choice(CLI::App &app, const char *name, Value *value,
 /// A check for what is compared with: any number but NaN.
 CLI::Validator comparable();
 
+/// Checks for any number above 0, and for 0 as well.
+CLI::Validator positive();
+CLI::Validator not_negative();
+
 /// A check for one of `names` or a page's file, FILE.html.
 CLI::Validator page_or(const std::vector<std::string> &names);
 

@@ -129,7 +129,7 @@ void defineNetwork(CLI::App &app, planning::Network *network) {
          "gradients are chosen by them; 50,1.25 if not given")
       ->delimiter(',')
       ->expected(2)
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("MICROSECONDS,GIGABYTES");
 }
 

@@ -46,7 +46,7 @@ void defineTarget(CLI::App &app, pruning::PruneOptions &options) {
   app.add_option("--multiple", options.multiple,
                  "widths that are cut become multiples of this; of the lanes "
                  "of the CPU's vectors if not given")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   app.add_option("--keep", options.keep,
                  "a pattern, such as '*fc*': the outputs of layers whose names "
                  "fit one stay")

@@ -45,8 +45,7 @@ void define(CLI::App &app, Arguments &arguments) {
   app.add_option("--timeout", arguments.timeout,
                  "seconds after which the command is ended, which says that "
                  "the model does not show it; without it there is no limit")
-      ->check(CLI::PositiveNumber)
-      ->check(comparable())
+      ->check(positive())
       ->type_name("SECONDS");
   addInputOptions(app, &arguments.job.importing);
 }

@@ -78,8 +78,7 @@ void addTraining(CLI::App &app, bool *train,
   app.add_option("--clip-grad-norm", training->clipGradNorm,
                  "scale gradients down so that the norm of all of them "
                  "together is at most this")
-      ->check(CLI::PositiveNumber)
-      ->check(comparable())
+      ->check(positive())
       ->type_name("NORM");
   addDataParallel(app, &training->dataParallel);
 }
