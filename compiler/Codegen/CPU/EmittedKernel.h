@@ -41,6 +41,16 @@ struct EmittedKernel : codegen::EmittedKernel {
   mlir::LogicalResult storeResults(Pull &pull, const Indices &at);
 };
 
+/// Emits the code of a plan by an emitter of its chunks, one for each unit.
+template <typename Emitter, typename Form, typename Plan>
+mlir::LogicalResult emitChunks(EmittedKernel &kernel, const Form &form,
+                               const Plan &plan, const Target &target) {
+  mlir::OpBuilder b = kernel.builder();
+  mlir::Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
+  auto inputs = kernel.inputs();
+  return Emitter(kernel, form, plan, target, b, inputs).emitChunk(chunk);
+}
+
 template <typename Form, typename Plan, typename Expanded>
 using Functions = StrategyFunctions<Target, EmittedKernel, Form, Plan, Expanded,
                                     const Expanded &>;

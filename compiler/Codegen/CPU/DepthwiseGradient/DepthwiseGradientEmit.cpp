@@ -297,11 +297,7 @@ LogicalResult DepthwiseGradientStrategy::emit(EmittedKernel &kernel,
                                               const DepthwiseGradient &gradient,
                                               const DepthwiseGradientPlan &plan,
                                               const Target &target) {
-  OpBuilder b = kernel.builder();
-  Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
-  auto inputs = kernel.inputs();
-  return DepthwiseGradientEmitter(kernel, gradient, plan, target, b, inputs)
-      .emitChunk(chunk);
+  return emitChunks<DepthwiseGradientEmitter>(kernel, gradient, plan, target);
 }
 
 } // namespace tinh::cpu

@@ -172,11 +172,7 @@ LogicalResult OuterProductsStrategy::emit(EmittedKernel &kernel,
                                           const OuterProducts &products,
                                           const OuterProductsPlan &plan,
                                           const Target &target) {
-  OpBuilder b = kernel.builder();
-  Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
-  auto inputs = kernel.inputs();
-  return OuterProductsEmitter(kernel, products, plan, target, b, inputs)
-      .emitChunk(chunk);
+  return emitChunks<OuterProductsEmitter>(kernel, products, plan, target);
 }
 
 } // namespace tinh::cpu

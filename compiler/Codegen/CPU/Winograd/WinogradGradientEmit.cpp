@@ -26,10 +26,9 @@ namespace {
 
 class WinogradGradientEmitter : TapSumsEmitter {
 public:
-  WinogradGradientEmitter(EmittedKernel &kernel, OpBuilder &b,
-                          const WinogradGradient &g,
+  WinogradGradientEmitter(EmittedKernel &kernel, const WinogradGradient &g,
                           const WinogradGradientPlan &plan,
-                          const Target &target,
+                          const Target &target, OpBuilder &b,
                           const llvm::DenseMap<Value, Buffer> &buffers)
       : TapSumsEmitter(kernel, b, g, plan, target, buffers), g(g), plan(plan),
         t(*plan.transform), vectors(plan.tileColumns / lanes) {}
@@ -302,11 +301,7 @@ LogicalResult WinogradGradientStrategy::emit(EmittedKernel &kernel,
                                              const WinogradGradient &g,
                                              const WinogradGradientPlan &plan,
                                              const Target &target) {
-  OpBuilder b = kernel.builder();
-  Value chunk = kernel.loopOverUnits(b, plan.chunks, 1);
-  auto inputs = kernel.inputs();
-  return WinogradGradientEmitter(kernel, b, g, plan, target, inputs)
-      .emitChunk(chunk);
+  return emitChunks<WinogradGradientEmitter>(kernel, g, plan, target);
 }
 
 } // namespace tinh::cpu
