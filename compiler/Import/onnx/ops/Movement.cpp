@@ -409,49 +409,51 @@ Results centerCropPad(NodeBuilder &b) {
   return {b.pad(x, b.scalarLike(x, 0), low, high)};
 }
 
-/// The size of blocks of an image; 0 if that is none.
-int64_t readBlocks(NodeBuilder &b, Value x) {
-  int64_t block = b.intAttribute("blocksize", 0);
-  if (b.rank(x) == 4 && block > 0 && block < (1 << 15))
-    return block;
-  b.fail("expected an image of rank 4 and a positive blocksize, found " +
-         graph::shapeToString(x.getType()) + " and " + Twine(block));
-  return 0;
+/// The blocks of an image.
+struct Blocks {
+  int64_t size = 0; ///< 0 after a failure.
+  /// Whether the channels of a position in a block lie side by side (DCR).
+  bool depthFirst = true;
+};
+
+Blocks readBlocks(NodeBuilder &b, Value x) {
+  int64_t size = b.intAttribute("blocksize", 0);
+  std::string mode = b.stringAttribute("mode", "DCR");
+  if (b.rank(x) != 4 || size <= 0 || size >= (1 << 15))
+    b.fail("expected an image of rank 4 and a positive blocksize, found " +
+           graph::shapeToString(x.getType()) + " and " + Twine(size));
+  else if (mode != "DCR" && mode != "CRD")
+    b.fail("attribute mode: expected DCR or CRD, found \"" + mode + "\"");
+  else
+    return {size, mode == "DCR"};
+  return {};
 }
 
 Results depthToSpace(NodeBuilder &b) {
   Value x = b.input(0);
-  int64_t block = readBlocks(b, x);
+  auto [block, depthFirst] = readBlocks(b, x);
   if (block == 0)
     return {Value()};
   ArrayRef<int64_t> s = b.shape(x);
   int64_t channels = s[1] / (block * block);
-  std::string mode = b.stringAttribute("mode", "DCR");
-  Value y;
-  if (mode == "DCR")
-    y = b.transpose(b.reshape(x, {s[0], block, block, channels, s[2], s[3]}),
-                    {0, 3, 4, 1, 5, 2});
-  else if (mode == "CRD")
-    y = b.transpose(b.reshape(x, {s[0], channels, block, block, s[2], s[3]}),
-                    {0, 1, 4, 2, 5, 3});
-  else
-    return {
-        b.fail("attribute mode: expected DCR or CRD, found \"" + mode + "\"")};
+  Value y = depthFirst
+                ? b.transpose(
+                      b.reshape(x, {s[0], block, block, channels, s[2], s[3]}),
+                      {0, 3, 4, 1, 5, 2})
+                : b.transpose(
+                      b.reshape(x, {s[0], channels, block, block, s[2], s[3]}),
+                      {0, 1, 4, 2, 5, 3});
   return {b.reshape(y, {s[0], channels, s[2] * block, s[3] * block})};
 }
 
 Results spaceToDepth(NodeBuilder &b) {
   Value x = b.input(0);
-  int64_t block = readBlocks(b, x);
+  auto [block, depthFirst] = readBlocks(b, x);
   if (block == 0)
     return {Value()};
   ArrayRef<int64_t> s = b.shape(x);
   int64_t rows = s[2] / block, columns = s[3] / block;
-  std::string mode = b.stringAttribute("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD")
-    return {
-        b.fail("attribute mode: expected DCR or CRD, found \"" + mode + "\"")};
-  Ints order = mode == "DCR" ? Ints{0, 3, 5, 1, 2, 4} : Ints{0, 1, 3, 5, 2, 4};
+  Ints order = depthFirst ? Ints{0, 3, 5, 1, 2, 4} : Ints{0, 1, 3, 5, 2, 4};
   Value y = b.transpose(b.reshape(x, {s[0], s[1], rows, block, columns, block}),
                         order);
   return {b.reshape(y, {s[0], s[1] * block * block, rows, columns})};
