@@ -9,6 +9,7 @@
 #define TINH_RUNTIME_STEPS_H
 
 #include "tinh/artifact.h"
+#include "tinh/collectives.h"
 
 #include <vector>
 
@@ -38,6 +39,19 @@ std::vector<int32_t> enclosing_loops(const tinh_function_desc_t &function);
 
 /// Whether some number of ranks can do it.
 bool valid_collective(const tinh_collective_desc_t &collective);
+
+/// What an artifact describes, of these buffers: input, output.
+inline tinh_collective_t collective_of(const tinh_collective_desc_t &what,
+                                       void *const *buffers) {
+  return {static_cast<tinh_collective_kind_t>(what.kind),
+          static_cast<tinh_reduction_t>(what.reduction),
+          static_cast<tinh_dtype_t>(what.dtype),
+          static_cast<tinh_dtype_t>(what.wire),
+          what.root,
+          what.count,
+          buffers[0],
+          buffers[1]};
+}
 
 /// With whom a function computes.
 struct CollectiveNeeds {

@@ -89,15 +89,7 @@ const char *CollectiveSteps::start(uint32_t index, void *const *buffers) {
   if (const char *error = ranks->compare(*function))
     return error;
   const tinh_collective_desc_t &desc = *function->steps[index].collective;
-  tinh_collective_t collective = {
-      static_cast<tinh_collective_kind_t>(desc.kind),
-      static_cast<tinh_reduction_t>(desc.reduction),
-      static_cast<tinh_dtype_t>(desc.dtype),
-      static_cast<tinh_dtype_t>(desc.wire),
-      desc.root,
-      desc.count,
-      buffers[0],
-      buffers[1]};
+  tinh_collective_t collective = collective_of(desc, buffers);
   Started begun = {0, trace ? trace_clock() : 0};
   tinh_collectives_t &table = ranks->table;
   const char *error = table.start(&table, &collective, &begun.ticket);

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "cuda/run/device_collectives.h"
 
+#include "artifact/steps.h"
 #include "support/error.h"
 
 namespace tinh::runtime::cuda {
@@ -52,15 +53,7 @@ void DeviceCollectives::begin(const tinh_function_desc_t &next) {
 
 uint64_t DeviceCollectives::start(const tinh_collective_desc_t &what,
                                   void *const *buffers, CUstream stream) const {
-  tinh_collective_t collective = {
-      static_cast<tinh_collective_kind_t>(what.kind),
-      static_cast<tinh_reduction_t>(what.reduction),
-      static_cast<tinh_dtype_t>(what.dtype),
-      static_cast<tinh_dtype_t>(what.wire),
-      what.root,
-      what.count,
-      buffers[0],
-      buffers[1]};
+  tinh_collective_t collective = collective_of(what, buffers);
   uint64_t ticket = 0;
   check_ranks(table->gpu->start(table, &collective, stream, &ticket));
   return ticket;
