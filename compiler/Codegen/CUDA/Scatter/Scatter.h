@@ -37,6 +37,7 @@ struct ScatterLayout {
     return llvm::alignTo(2 * (chunkBytes() + threads / kWarp * 4), 16);
   }
 };
+ScatterLayout layOutScatter(const ScatterKernel &form, ScatterPlanAttr plan);
 
 /// The strategy `scatter`: elements combined with updates whose positions are
 /// computed. The block that owns a position looks for its updates.
@@ -47,8 +48,6 @@ struct ScatterStrategy : Functions<ScatterKernel, ScatterPlanAttr> {
   static ExpandFunction expand;
   static EmitFunction emit;
 };
-
-ScatterLayout layOutScatter(const ScatterKernel &form, ScatterPlanAttr plan);
 
 } // namespace tinh::cuda
 

@@ -33,6 +33,7 @@ struct TransposeTile {
   /// Elements from one row of it to the next.
   int64_t pitch() const { return side + lanes; }
 };
+int64_t countTiles(const Transpose &t, const TransposeTile &tile);
 
 /// The strategy `transpose`: kernels that move the last dimension, by way of
 /// shared memory.
@@ -45,8 +46,6 @@ struct TransposeStrategy : Functions<Transpose, TransposePlanAttr> {
   static ExpandFunction expand;
   static EmitFunction emit;
 };
-
-int64_t countTiles(const Transpose &t, const TransposeTile &tile);
 
 } // namespace tinh::cuda
 
