@@ -30,7 +30,7 @@
 #include "run/run.h"
 #include "run/walk.h"
 
-#include <deque>
+#include <list>
 
 namespace tinh::runtime {
 
@@ -58,7 +58,7 @@ private:
   // Runs that worker 0 is done with and the GPU is not.
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<Run *> completing;
+  std::list<Run *> completing;
   bool no_more = false;
   std::thread completer;
 };

@@ -306,7 +306,7 @@ void Queue::wait_for_work(Lock &lock) {
 }
 
 void Queue::close() {
-  std::deque<std::shared_ptr<Run>> cancelled;
+  std::list<std::shared_ptr<Run>> cancelled;
   {
     Lock lock(mutex);
     closing = true; // A callback may still try to submit.

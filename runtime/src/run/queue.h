@@ -38,6 +38,8 @@
 #include "run/execution.h"
 #include "threads/forks.h"
 
+#include <list>
+
 namespace tinh::runtime {
 
 class Queue {
@@ -97,7 +99,7 @@ private:
   std::mutex mutex;
   std::condition_variable room; ///< A run has completed.
   std::condition_variable work; ///< The leader may have something to do.
-  std::deque<std::shared_ptr<Run>> queue;
+  std::list<std::shared_ptr<Run>> queue;
   std::vector<Arena *> free_arenas; ///< The last used one last.
   uint32_t num_in_flight = 0;
   /// Calls that use the state, or wait to: nothing is submitted meanwhile.
