@@ -48,10 +48,10 @@ public:
         return message_of({"segment ", i, wrong});
       first_node += plan.segments[i].num_nodes;
     }
-    if (!awaits_what_is_started())
-      return "a collective is awaited before it is started";
     if (first_node != plan.num_nodes || !has_each_once())
       return "not each step is in segments once for each iteration";
+    if (!awaits_what_is_started())
+      return "a collective is awaited before it is started";
     return {};
   }
 
