@@ -17,6 +17,7 @@ import numpy as np
 
 import cuda_models
 import cuda_test
+from cuda_test import combinations
 
 TYPES = {"u8": np.uint8, "i8": np.int8}
 
@@ -185,12 +186,10 @@ class BytesTest(cuda_test.CudaTest):
         self.check(matmul(1101, 1001, 70, prologue=True))
 
     def test_layouts(self):
-        for transpose_b in (False, True):
-            for constant in (False, True):
-                for sizes in ((68, 72, 80), (35, 41, 43)):
-                    with self.subTest(b=transpose_b, constant=constant, sizes=sizes):
-                        options = {"constant": constant, "transpose_b": transpose_b}
-                        self.check(matmul(*sizes, **options))
+        all_sizes = ((68, 72, 80), (35, 41, 43))
+        for sizes, b, constant in combinations(all_sizes, *2 * [(False, True)]):
+            with self.subTest(b=b, constant=constant, sizes=sizes):
+                self.check(matmul(*sizes, constant=constant, transpose_b=b))
 
     def test_turned(self):
         """What lies across the depth is turned by a kernel if it is read often."""
@@ -198,14 +197,10 @@ class BytesTest(cuda_test.CudaTest):
             self.check(matmul(rows, 608, 64, constant=False))
 
     def test_signs_and_zero_points(self):
-        for left in TYPES:
-            for right in TYPES:
-                for zeros in ((0, 0), (5, 0), (5, 7)):
-                    with self.subTest(left=left, right=right, zeros=zeros):
-                        model = matmul(
-                            48, 40, 72, left=left, right=right, zeros=zeros
-                        )
-                        self.check(model)
+        all_zeros = ((0, 0), (5, 0), (5, 7))
+        for left, right, zeros in combinations(TYPES, TYPES, all_zeros):
+            with self.subTest(left=left, right=right, zeros=zeros):
+                self.check(matmul(48, 40, 72, left=left, right=right, zeros=zeros))
 
     def test_batches(self):
         self.check(matmul(40, 24, 64, batch=(2, 3), constant=False))
@@ -295,7 +290,7 @@ class BytesTest(cuda_test.CudaTest):
         self.check(matmul(1101, 1001, 99, prologue=True), chips=chips)
         model = conv((6, 16, 24, 23), (72, 16, 3, 3), zero=7)
         self.check(model, chips=chips)
-        model = matmul(280, 520, 170, zeros=(5, 0))
+        model = matmul(136, 136, 170, zeros=(5, 0))
         options = [f"--cuda-chips={chips[0]}"]
         self.check_sites(model, self.inputs_of(model), options)
 

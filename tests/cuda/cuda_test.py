@@ -8,6 +8,7 @@ kept in DIR as a case that replay_cases.py runs on a GPU: the artifact for a chi
 place of the emulated one, its inputs, and the outputs.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -70,6 +71,22 @@ needs_libdevice = unittest.skipUnless(toolkit(), "needs the CUDA toolkit's libde
 needs_ptxas = unittest.skipUnless(
     (TOOLKIT / "bin/ptxas").exists(), "needs ptxas of the CUDA toolkit"
 )
+
+
+def combinations(*factors):
+    """Values, one of each factor: so many that each two values meet, or all of them
+    with CUDA_CHIPS=all."""
+    every = list(itertools.product(*map(enumerate, factors)))
+
+    def pairs(chosen):
+        numbered = ((place, value[0]) for place, value in enumerate(chosen))
+        return set(itertools.combinations(numbered, 2))
+
+    kept, left = [], set().union(*map(pairs, every))
+    while left:
+        kept.append(max(every, key=lambda chosen: len(pairs(chosen) & left)))
+        left -= pairs(kept[-1])
+    return [[value for _, value in chosen] for chosen in (every if THOROUGH else kept)]
 
 
 def random_inputs(model):
