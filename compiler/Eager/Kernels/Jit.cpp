@@ -75,6 +75,7 @@ struct Jit::Impl {
   /// As it was asked for: "native" may have less than LLVM's CPU of its name.
   std::string requested;
   cpu::Target target;
+  KernelContexts contexts;
   std::unique_ptr<KernelCache> cache;
   std::once_flag started;
   std::unique_ptr<llvm::orc::LLJIT> jit;
@@ -93,8 +94,8 @@ const cpu::Machine &Jit::machine() const { return *impl->target.machine; }
 void *Jit::compile(const std::string &symbol, const std::string &text) {
   std::string module = "module attributes {" + graph::names::kCpu.str() +
                        " = \"" + impl->requested + "\"} {\n" + text + "}\n";
-  artifact::Object object =
-      take(findOrCompileKernel(module, impl->target, impl->cache.get()));
+  artifact::Object object = take(findOrCompileKernel(
+      module, impl->target, impl->contexts, impl->cache.get()));
   llvm::StringRef bytes(object.data(), object.size());
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(bytes, symbol);
   llvm::orc::LLJIT &linker = impl->linker();

@@ -54,9 +54,10 @@ using RunTask = std::function<void(std::function<void()>)>;
 class UnitCompilation {
 public:
   UnitCompilation(const Unit &unit, const CodeTarget &target,
-                  KernelCache *cache, Interruption *interruption, RunTask run)
-      : unit(unit), target(target), cache(cache), interruption(interruption),
-        run(std::move(run)) {}
+                  KernelContexts &contexts, KernelCache *cache,
+                  Interruption *interruption, RunTask run)
+      : unit(unit), target(target), contexts(contexts), cache(cache),
+        interruption(interruption), run(std::move(run)) {}
 
   /// Calls `whenDone` on the thread that ends it.
   void start(std::function<void()> whenDone) {
@@ -79,6 +80,7 @@ private:
 
   const Unit &unit;
   const CodeTarget &target;
+  KernelContexts &contexts;
   KernelCache *cache;
   Interruption *interruption;
   RunTask run;
@@ -129,7 +131,7 @@ void UnitCompilation::begin() {
 
 /// The object, or the PTX for each chip.
 void UnitCompilation::compile() {
-  KernelModules modules(unit.texts, error);
+  KernelModules modules(unit.texts, contexts, error);
   if (failed(modules.lower()))
     return;
   if (!modules.areForChips()) {
@@ -181,9 +183,11 @@ void UnitCompilation::finish() {
 
 /// Compiles `unit` here and now.
 static FailureOr<artifact::Object>
-compileUnit(const Unit &unit, const CodeTarget &target, KernelCache *cache,
-            KernelReport &report, KernelError &error) {
-  UnitCompilation compilation(unit, target, cache, /*interruption=*/nullptr,
+compileUnit(const Unit &unit, const CodeTarget &target,
+            KernelContexts &contexts, KernelCache *cache, KernelReport &report,
+            KernelError &error) {
+  UnitCompilation compilation(unit, target, contexts, cache,
+                              /*interruption=*/nullptr,
                               [](auto task) { task(); });
   compilation.start([] {});
   report = compilation.report;
@@ -193,11 +197,12 @@ compileUnit(const Unit &unit, const CodeTarget &target, KernelCache *cache,
 
 llvm::Expected<artifact::Object> findOrCompileKernel(StringRef text,
                                                      const cpu::Target &target,
+                                                     KernelContexts &contexts,
                                                      KernelCache *cache) {
   KernelReport report;
   KernelError error;
   auto object = compileUnit({"", {0}, {text.str()}}, {target, std::nullopt},
-                            cache, report, error);
+                            contexts, cache, report, error);
   if (failed(object))
     return llvm::createStringError("a kernel cannot be compiled: " +
                                    error.message);
@@ -271,6 +276,7 @@ static std::vector<Unit> divide(ModuleOp module,
 static LogicalResult reportFailure(ModuleOp module,
                                    const artifact::Contents &contents,
                                    const Unit &unit, const CodeTarget &target,
+                                   KernelContexts &contexts,
                                    const KernelError &error) {
   auto report = [&](size_t kernel, const KernelError &its) {
     StringRef name = contents.kernels[kernel].name;
@@ -280,8 +286,8 @@ static LogicalResult reportFailure(ModuleOp module,
     for (auto [kernel, text] : llvm::zip_equal(unit.kernels, unit.texts)) {
       KernelReport ignored;
       KernelError its;
-      if (failed(compileUnit({unit.image, {kernel}, {text}}, target, nullptr,
-                             ignored, its)))
+      if (failed(compileUnit({unit.image, {kernel}, {text}}, target, contexts,
+                             nullptr, ignored, its)))
         return report(kernel, its);
     }
   return report(unit.kernels.front(), error);
@@ -312,9 +318,10 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   std::mutex mutex;
   size_t finished = 0;
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.phases.jobs));
+  KernelContexts contexts;
   std::deque<UnitCompilation> compilations;
   for (const Unit &unit : units)
-    compilations.emplace_back(unit, *target, options.cache,
+    compilations.emplace_back(unit, *target, contexts, options.cache,
                               options.phases.interruption,
                               [&](auto task) { pool.async(std::move(task)); });
   for (auto [unit, compilation] : llvm::zip_equal(units, compilations))
@@ -334,7 +341,8 @@ compileKernels(ModuleOp module, const artifact::Contents &contents,
   std::vector<artifact::Object> objects;
   for (auto [unit, compilation] : llvm::zip_equal(units, compilations)) {
     if (failed(compilation.object))
-      return reportFailure(module, contents, unit, *target, compilation.error);
+      return reportFailure(module, contents, unit, *target, contexts,
+                           compilation.error);
     addReports(symbols, contents, unit, compilation.report, report);
     objects.push_back(std::move(*compilation.object));
   }
@@ -379,6 +387,7 @@ LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs,
   std::vector<KernelError> errors(kernels.size());
   for (auto [text, kernel] : llvm::zip_equal(texts, kernels))
     text = kernelText(kernel);
+  KernelContexts contexts;
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(jobs));
   for (size_t i = 0; i < kernels.size(); ++i)
     pool.async([&, i] {
@@ -387,7 +396,7 @@ LogicalResult lowerToLLVM(ModuleOp module, unsigned jobs,
         return;
       Interruption::Work at(interruption, describeKernel(kernels[i]));
       auto crash = runSafely([&] {
-        KernelModules kernel(text, errors[i]);
+        KernelModules kernel(text, contexts, errors[i]);
         if (succeeded(kernel.lower()))
           texts[i] = kernelText(kernel.front());
       });

@@ -11,6 +11,7 @@
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Pipelines/Compile.h"
+#include "compiler/Pipelines/Kernels/KernelContexts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -30,6 +31,7 @@ compileKernels(mlir::ModuleOp module, const artifact::Contents &contents,
 /// there and has it.
 llvm::Expected<artifact::Object> findOrCompileKernel(llvm::StringRef text,
                                                      const cpu::Target &target,
+                                                     KernelContexts &contexts,
                                                      KernelCache *cache);
 
 /// Takes `module` from phase Plan to LLVM: each kernel function becomes a

@@ -12,7 +12,6 @@
 #include "compiler/Codegen/CUDA/EmitPtx.h"
 #include "compiler/Codegen/CUDA/LowerToNVVM.h"
 #include "compiler/Codegen/CUDA/Strategies.h"
-#include "compiler/Codegen/Linalg/LowerToLinalg.h"
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "dialects/graph/Graph.h"
@@ -60,25 +59,15 @@ LogicalResult KernelError::report(Operation *kernel, StringRef name) const {
          << name << "' cannot be compiled" << (silent ? "" : ": ") << message;
 }
 
-static DialectRegistry registry() {
-  DialectRegistry registry;
-  // A kernel's own text has attributes of the plan's, too.
-  registry.insert<graph::GraphDialect, plan::PlanDialect>();
-  cpu::registerCodegenDialects(registry);
-  cuda::registerCodegenDialects(registry);
-  codegen::registerLowerToLinalgModels(registry);
-  return registry;
-}
-
-KernelModules::KernelModules(ArrayRef<std::string> texts, KernelError &error)
-    : error(error), context(registry(), MLIRContext::Threading::DISABLED),
-      handler(&context, [&error](Diagnostic &diagnostic) {
+KernelModules::KernelModules(ArrayRef<std::string> texts,
+                             KernelContexts &contexts, KernelError &error)
+    : error(error), context(contexts),
+      handler(&*context, [&error](Diagnostic &diagnostic) {
         error.add(diagnostic.str());
         return success();
       }) {
-  context.loadAllAvailableDialects();
   for (const std::string &text : texts)
-    modules.push_back(parseSourceString<ModuleOp>(text, &context));
+    modules.push_back(parseSourceString<ModuleOp>(text, &*context));
 }
 
 //===----------------------------------------------------------------------===//

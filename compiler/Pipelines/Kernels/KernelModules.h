@@ -11,6 +11,7 @@
 #include "compiler/Artifact/Artifact.h"
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/CUDA/Toolkit.h"
+#include "compiler/Pipelines/Kernels/KernelContexts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -43,11 +44,12 @@ struct KernelError {
                              llvm::StringRef name) const;
 };
 
-/// Kernels read from their texts, in a context of its own: one for the CPU, or
-/// those of an image for GPUs.
+/// Kernels read from their texts: one for the CPU, or those of an image for
+/// GPUs.
 class KernelModules {
 public:
-  KernelModules(llvm::ArrayRef<std::string> texts, KernelError &error);
+  KernelModules(llvm::ArrayRef<std::string> texts, KernelContexts &contexts,
+                KernelError &error);
 
   /// Takes them to the LLVM dialect; they may be in that already.
   mlir::LogicalResult lower();
@@ -71,7 +73,7 @@ private:
   mlir::LogicalResult lower(mlir::OwningOpRef<mlir::ModuleOp> &module);
 
   KernelError &error;
-  mlir::MLIRContext context;
+  KernelContexts::Borrowed context;
   mlir::ScopedDiagnosticHandler handler;
   llvm::SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
   bool ours = false;
