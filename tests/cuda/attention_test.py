@@ -13,6 +13,7 @@ import numpy as np
 
 import cuda_models
 import cuda_test
+from combinations import combinations
 
 
 def attention(batch, heads, queries, keys, depth, key_heads=None, **options):
@@ -217,15 +218,13 @@ class AttentionTest(cuda_test.CudaTest):
             (1, 3, 70, 71, 9, 3),
             (4, 33, 128, 70, 64, 33),
         )
-        # Each two of type, mask and size; all three where all is asked for.
-        for i, (dtype, tolerance) in enumerate((("bf16", 0.01), ("f16", 0.002))):
-            for j, options in enumerate(({"mask": True}, {"causal": True})):
-                first, step = (0, 1) if cuda_test.THOROUGH else (i ^ j, 2)
-                for *shape, key_heads in sizes[first::step]:
-                    with self.subTest(dtype=dtype, shape=shape, options=options):
-                        options = {"dtype": dtype, **options}
-                        model = attention(*shape, key_heads=key_heads, **options)
-                        self.check(model, ONE, tolerance)
+        types = (("bf16", 0.01), ("f16", 0.002))
+        masks = ({"mask": True}, {"causal": True})
+        for size, (dtype, tolerance), mask in combinations(sizes, types, masks):
+            with self.subTest(size=size, dtype=dtype, mask=mask):
+                *shape, key_heads = size
+                model = attention(*shape, key_heads=key_heads, dtype=dtype, **mask)
+                self.check(model, ONE, tolerance)
         for shape in ((1, 4, 100, 70, 64), (1, 8, 33, 70, 200)):
             model = attention(*shape, dtype="f16")
             chip = "--cuda-chips=emulated+sm_75"

@@ -17,7 +17,7 @@ import numpy as np
 
 import cuda_models
 import cuda_test
-from cuda_test import combinations
+from combinations import combinations
 
 TYPES = {"u8": np.uint8, "i8": np.int8}
 

@@ -8,7 +8,6 @@ kept in DIR as a case that replay_cases.py runs on a GPU: the artifact for a chi
 place of the emulated one, its inputs, and the outputs.
 """
 
-import itertools
 import json
 import os
 import pathlib
@@ -43,7 +42,7 @@ MUTATION_SETTINGS = tuple(
 
 # Those that an artifact has code for if nothing else is asked for. What is checked
 # on chips is checked on one for each way that code differs, unless CUDA_CHIPS=all is
-# in the environment; and so are combinations of what each is checked alone.
+# in the environment; and so are steps of what each is checked alone.
 ALL_CHIPS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100")
 THOROUGH = os.environ.get("CUDA_CHIPS") == "all"
 CHIPS = ALL_CHIPS if THOROUGH else ("sm_75", "sm_80", "sm_90a")
@@ -71,22 +70,6 @@ needs_libdevice = unittest.skipUnless(toolkit(), "needs the CUDA toolkit's libde
 needs_ptxas = unittest.skipUnless(
     (TOOLKIT / "bin/ptxas").exists(), "needs ptxas of the CUDA toolkit"
 )
-
-
-def combinations(*factors):
-    """Values, one of each factor: so many that each two values meet, or all of them
-    with CUDA_CHIPS=all."""
-    every = list(itertools.product(*map(enumerate, factors)))
-
-    def pairs(chosen):
-        numbered = ((place, value[0]) for place, value in enumerate(chosen))
-        return set(itertools.combinations(numbered, 2))
-
-    kept, left = [], set().union(*map(pairs, every))
-    while left:
-        kept.append(max(every, key=lambda chosen: len(pairs(chosen) & left)))
-        left -= pairs(kept[-1])
-    return [[value for _, value in chosen] for chosen in (every if THOROUGH else kept)]
 
 
 def random_inputs(model):

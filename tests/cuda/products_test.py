@@ -12,8 +12,8 @@ import re
 
 import cuda_models
 import cuda_test
+from combinations import combinations
 from cuda_models import convolution
-from cuda_test import combinations
 
 LAYOUTS = ((False, True), (False, True))  # Whether factors lie transposed.
 

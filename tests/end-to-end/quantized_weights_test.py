@@ -14,6 +14,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import tool_test
+from combinations import combinations
 
 # CPUs with AVX-512, emulated where this one has none, and with AVX2 alone.
 CPUS = ("emulated+icelake-server", "x86-64-v3")
@@ -113,13 +114,12 @@ class QuantizedWeightsTest(tool_test.ToolTest):
         return proto, self.rows(rows, depth), w, constants.get("c", 0)
 
     def test_matmul_nbits(self):
-        for bits in (4, 8):
-            for zero in (None, "integers", "floats"):
-                for rows in ROWS:
-                    with self.subTest(bits=bits, zero=zero):
-                        self.assertProduct(
-                            *self.blocked(rows, 128, 80, bits, 32, zero, bias=True)
-                        )
+        zeros = (None, "integers", "floats")
+        for rows, zero, bits in combinations(ROWS, zeros, (4, 8)):
+            with self.subTest(bits=bits, zero=zero):
+                self.assertProduct(
+                    *self.blocked(rows, 128, 80, bits, 32, zero, bias=True)
+                )
 
     def test_blocks(self):
         for block in (16, 64, 128):
@@ -164,21 +164,20 @@ class QuantizedWeightsTest(tool_test.ToolTest):
         return proto, self.rows(rows, depth), w.T if transpose else w
 
     def test_dequantize_linear(self):
-        for dtype in (np.int8, np.uint8, ml_dtypes.int4, ml_dtypes.uint4, *FLOATS):
-            for rows in (1, 20):
-                for transpose in (False, True):
-                    blocks = (72, 4) if transpose else (4, 72)
-                    with self.subTest(dtype=dtype, transpose=transpose):
-                        for scale, block in (
-                            (self.scales(*blocks), 32),
-                            (self.scales(72), 0),
-                            (self.scales(), 0),
-                        ):
-                            self.assertProduct(
-                                *self.dequantized(
-                                    rows, dtype, np.asarray(scale), block, transpose
-                                )
-                            )
+        dtypes = (np.int8, np.uint8, ml_dtypes.int4, ml_dtypes.uint4, *FLOATS)
+        scales = ("of blocks", "of columns", "of all")
+        layouts = (False, True)
+        for dtype, of, rows, transpose in combinations(
+            dtypes, scales, (1, 20), layouts
+        ):
+            blocks = (72, 4) if transpose else (4, 72)
+            shape = {"of blocks": blocks, "of columns": (72,), "of all": ()}[of]
+            block = 32 if of == "of blocks" else 0
+            with self.subTest(dtype=dtype, scales=of, transpose=transpose):
+                scale = np.asarray(self.scales(*shape))
+                self.assertProduct(
+                    *self.dequantized(rows, dtype, scale, block, transpose)
+                )
 
     def test_part_of_a_dequantized_block(self):
         for dtype in (np.uint8, ml_dtypes.int4):
