@@ -15,11 +15,15 @@
 #ifndef TINH_EAGER_CHECKNUMERICS_H
 #define TINH_EAGER_CHECKNUMERICS_H
 
-#include "compiler/Eager/Backend.h"
+#include "compiler/Eager/Engine/Operation.h"
+#include "compiler/Eager/Primitives/Attributes.h"
 
 #include <optional>
+#include <span>
 
 namespace tinh::eager {
+
+struct Primitive;
 
 /// While it lives, what this thread queues is part of the gradient of `call`.
 class GradientOf {

@@ -8,7 +8,7 @@
 #ifndef TINH_EAGER_ELEMENTWISENAMES_H
 #define TINH_EAGER_ELEMENTWISENAMES_H
 
-#include "compiler/Eager/Backend.h"
+#include "compiler/Eager/Primitives/Attributes.h"
 
 #include <iterator>
 

@@ -15,7 +15,7 @@
 #ifndef TINH_EAGER_RANDOM_H
 #define TINH_EAGER_RANDOM_H
 
-#include "compiler/Eager/Backend.h"
+#include "compiler/Eager/Primitives/Attributes.h"
 
 #include <bit>
 #include <cmath>

@@ -13,7 +13,8 @@
 #ifndef TINH_EAGER_CPU_OPERANDS_H
 #define TINH_EAGER_CPU_OPERANDS_H
 
-#include "compiler/Eager/Backend.h"
+#include "compiler/Eager/Engine/Operation.h"
+#include "compiler/Eager/Primitives/Attributes.h"
 #include "compiler/Eager/Tensor/Half.h"
 
 #include <bit>

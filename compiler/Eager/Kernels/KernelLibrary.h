@@ -14,8 +14,8 @@
 #define TINH_EAGER_KERNELS_KERNELLIBRARY_H
 
 #include "compiler/Codegen/CPU/Machine.h"
-#include "compiler/Eager/Backend.h"
 #include "compiler/Eager/Kernels/Kernel.h"
+#include "compiler/Eager/Primitives/Attributes.h"
 
 #include <array>
 #include <map>

@@ -9,6 +9,7 @@
 #define TINH_EAGER_KERNELS_PRODUCTS_H
 
 #include "compiler/Codegen/CPU/Blocks.h"
+#include "compiler/Eager/Engine/Engine.h"
 #include "compiler/Eager/Kernels/Copy.h"
 
 #include <initializer_list>

@@ -36,6 +36,7 @@
 #define TINH_EAGER_PRIMITIVES_PRIMITIVE_H
 
 #include "compiler/Eager/Backend.h"
+#include "compiler/Eager/Primitives/Attributes.h"
 
 #include <tuple>
 #include <variant>

@@ -8,7 +8,7 @@
 #ifndef TINH_TESTS_EAGER_TENSOR_NAIVEARRAY_H
 #define TINH_TESTS_EAGER_TENSOR_NAIVEARRAY_H
 
-#include "compiler/Eager/Backend.h"
+#include "compiler/Eager/Primitives/Attributes.h"
 
 #include <functional>
 #include <vector>
