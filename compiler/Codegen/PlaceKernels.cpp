@@ -35,7 +35,6 @@
 #include "compiler/Codegen/PlaceKernels.h"
 #include "compiler/Codegen/Devices.h"
 #include "compiler/Codegen/Passes.h"
-#include "dialects/graph/CollectiveNames.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/GlobPattern.h"

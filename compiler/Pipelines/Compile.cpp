@@ -21,7 +21,6 @@
 #include "compiler/Pipelines/Stopwatch.h"
 #include "compiler/Support/Bytecode.h"
 #include "compiler/Support/Files.h"
-#include "dialects/graph/CollectiveNames.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/plan/Plan.h"
 

@@ -82,6 +82,10 @@ inline constexpr llvm::StringLiteral kAllowTf32 = "graph.allow_tf32";
 inline constexpr llvm::StringLiteral kPlace = "graph.place";
 /// Of such a module: it is to run where there is no GPU, too (UnitAttr).
 inline constexpr llvm::StringLiteral kAlsoCpu = "graph.also_cpu";
+/// Of such a module: what does its collectives there, kNccl; without it they
+/// are the CPU's. The pass place-kernels then gives them a kDevice.
+inline constexpr llvm::StringLiteral kCollectives = "graph.collectives";
+inline constexpr llvm::StringLiteral kNccl = "nccl";
 /// Of a function or a variable for machines without a GPU: the name of the one
 /// that it stands in for (StringAttr).
 inline constexpr llvm::StringLiteral kInsteadOf = "graph.instead_of";

@@ -10,7 +10,6 @@
 // results are checked here once, so that their readers can rely on them.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/graph/CollectiveNames.h"
 #include "dialects/graph/Library.h"
 #include "dialects/graph/PlanChecks.h"
 #include "dialects/graph/Strides.h"
