@@ -69,7 +69,7 @@ def Graph_AlongAxisInterface : OpInterface<"AlongAxisOpInterface"> {
         What elements at the end of a row are to be for the others to have the
         same results as without them; nothing if they do not matter.
       }],
-      "std::optional<::tinh::graph::Neutral>", "getNeutral">
+      "std::optional<::tinh::graph::Neutral>", "getRowPadding">
   ];
 }
 

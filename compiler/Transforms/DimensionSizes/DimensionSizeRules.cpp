@@ -149,7 +149,7 @@ template <typename OpTy> void SizeRules::extreme(OpTy op, Neutral neutral) {
 }
 
 void SizeRules::apply(AlongAxisOpInterface op) {
-  if (std::optional<Neutral> neutral = op.getNeutral())
+  if (std::optional<Neutral> neutral = op.getRowPadding())
     mask(0, op.getAxis(), *neutral);
 }
 

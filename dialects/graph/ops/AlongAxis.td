@@ -14,7 +14,7 @@ include "dialects/graph/GraphInterfaces.td"
 
 // An op whose arguments begin with `$x` and have an I64Attr `$axis`, as its
 // interface says; types, layouts, dimensions whose sizes the run decides and
-// pruning follow from that. It defines getNeutral().
+// pruning follow from that. It defines getRowPadding().
 class Graph_AlongAxisOp<string mnemonic, list<Trait> traits = []>
     : Graph_InferredOp<mnemonic, traits # [Graph_AlongAxisInterface]> {
   let results = (outs Graph_Tensor:$y);

@@ -24,7 +24,7 @@ class Graph_SoftmaxLikeOp<string mnemonic, string formula>
   let arguments = (ins Graph_FloatTensor:$x, I64Attr:$axis);
   let assemblyFormat = "$x `axis` $axis attr-dict `:` type($x)";
   let extraClassDeclaration = [{
-    std::optional<::tinh::graph::Neutral> getNeutral() {
+    std::optional<::tinh::graph::Neutral> getRowPadding() {
       return ::tinh::graph::Neutral::Lowest;
     }
   }];

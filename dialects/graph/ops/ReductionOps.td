@@ -92,7 +92,7 @@ class Graph_CumulativeOp<string mnemonic, string what, string formula,
     static ::tinh::graph::Neutral neutralElement() {
       return ::tinh::graph::Neutral::}] # neutral # [{;
     }
-    std::optional<::tinh::graph::Neutral> getNeutral() {
+    std::optional<::tinh::graph::Neutral> getRowPadding() {
       if (getReverse())
         return neutralElement();
       return std::nullopt;
