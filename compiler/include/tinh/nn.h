@@ -15,12 +15,13 @@
 
 #include "tinh/nn/attention.h"
 #include "tinh/nn/containers.h"
+#include "tinh/nn/conv.h"
 #include "tinh/nn/init.h"
 #include "tinh/nn/layers.h"
 #include "tinh/nn/module.h"
 #include "tinh/nn/norms.h"
+#include "tinh/nn/pooling.h"
 #include "tinh/nn/quantization.h"
 #include "tinh/nn/recurrent.h"
-#include "tinh/nn/windows.h"
 
 #endif // TINH_NN_H

@@ -1,11 +1,11 @@
-//===- Windows.cpp - Convolution layers -------------------------*- C++ -*-===//
+//===- Conv.cpp - Convolution layers ----------------------------*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "tinh/nn/windows.h"
+#include "tinh/nn/conv.h"
 
 #include "compiler/Nn/Checks.h"
 
