@@ -198,8 +198,8 @@ Tensor bmm(Operand a, Operand b);
 /// Of two vectors.
 Tensor dot(Operand a, Operand b);
 Tensor outer(Operand a, Operand b);
-/// x · weightsᵀ + bias; weights are [out, in].
-Tensor linear(Operand x, Operand weights, const Tensor &bias = {});
+/// x · weightᵀ + bias; the weight is [out, in].
+Tensor linear(Operand x, Operand weight, const Tensor &bias = {});
 /// Sums of products by Einstein's convention: einsum("bik,bkj->bij", {a, b}).
 /// A letter may occur twice in an operand (diagonal), "..." stands for leading
 /// dimensions that broadcast, and without "->" the letters that occur once are
@@ -215,18 +215,18 @@ Tensor einsum(std::string_view equation, std::span<const Operand> inputs,
 // those before, then those after.
 //===----------------------------------------------------------------------===//
 
-/// weights are [O, C / groups, kernel…].
-Tensor conv1d(Operand x, Operand weights, const Tensor &bias = {},
+/// The weight is [O, C / groups, kernel…].
+Tensor conv1d(Operand x, Operand weight, const Tensor &bias = {},
               const IntArray &stride = 1, const IntArray &padding = 0,
               const IntArray &dilation = 1, int64_t groups = 1);
-Tensor conv2d(Operand x, Operand weights, const Tensor &bias = {},
+Tensor conv2d(Operand x, Operand weight, const Tensor &bias = {},
               const IntArray &stride = 1, const IntArray &padding = 0,
               const IntArray &dilation = 1, int64_t groups = 1);
-Tensor conv3d(Operand x, Operand weights, const Tensor &bias = {},
+Tensor conv3d(Operand x, Operand weight, const Tensor &bias = {},
               const IntArray &stride = 1, const IntArray &padding = 0,
               const IntArray &dilation = 1, int64_t groups = 1);
-/// weights are [C, O / groups, kernel…]; one to three spatial dimensions.
-Tensor conv_transpose(Operand x, Operand weights, const Tensor &bias = {},
+/// The weight is [C, O / groups, kernel…]; one to three spatial dimensions.
+Tensor conv_transpose(Operand x, Operand weight, const Tensor &bias = {},
                       const IntArray &stride = 1, const IntArray &padding = 0,
                       const IntArray &output_padding = 0,
                       const IntArray &dilation = 1, int64_t groups = 1);
@@ -263,23 +263,23 @@ Tensor adaptive_avg_pool3d(Operand x, const IntArray &extents);
 Tensor softmax(Operand x, int64_t axis);
 Tensor log_softmax(Operand x, int64_t axis);
 /// Over the last dimensions, as many as `shape` has, which says their extents;
-/// weights and bias have that shape.
-Tensor layer_norm(Operand x, const Shape &shape, const Tensor &weights = {},
+/// weight and bias have that shape.
+Tensor layer_norm(Operand x, const Shape &shape, const Tensor &weight = {},
                   const Tensor &bias = {}, double epsilon = 1e-5);
 /// As layer_norm, dividing by the root mean square only.
-Tensor rms_norm(Operand x, const Shape &shape, const Tensor &weights = {},
+Tensor rms_norm(Operand x, const Shape &shape, const Tensor &weight = {},
                 double epsilon = 1e-6);
 /// By channel (dimension 1), with the statistics given.
 Tensor batch_norm(Operand x, const Tensor &mean, const Tensor &variance,
-                  const Tensor &weights = {}, const Tensor &bias = {},
+                  const Tensor &weight = {}, const Tensor &bias = {},
                   double epsilon = 1e-5);
 /// By channel, with the statistics of x; `mean` and `variance`, if given, move
 /// toward these by `momentum`.
 Tensor batch_norm_training(Operand x, const Tensor &mean,
-                           const Tensor &variance, const Tensor &weights = {},
+                           const Tensor &variance, const Tensor &weight = {},
                            const Tensor &bias = {}, double momentum = 0.1,
                            double epsilon = 1e-5);
-Tensor group_norm(Operand x, int64_t groups, const Tensor &weights = {},
+Tensor group_norm(Operand x, int64_t groups, const Tensor &weight = {},
                   const Tensor &bias = {}, double epsilon = 1e-5);
 /// softmax(query · keyᵀ · scale + mask) · value over [batch…, length, width];
 /// scale is 1/√width if not given. A boolean mask says what is seen; `causal`:
@@ -289,8 +289,8 @@ Tensor scaled_dot_product_attention(Operand query, Operand key, Operand value,
                                     const Tensor &mask = {},
                                     bool causal = false,
                                     std::optional<double> scale = {});
-/// Rows of weights by integer indices.
-Tensor embedding(Operand weights, Operand indices);
+/// Rows of the weight by integer indices.
+Tensor embedding(Operand weight, Operand indices);
 /// 1 at the index along a new last dimension, else 0; int64.
 Tensor one_hot(Operand indices, int64_t classes);
 

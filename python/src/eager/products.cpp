@@ -18,7 +18,7 @@ void bind_products(Operations &ops) {
       [](const Given &x, const Given &weights, const OptionalTensor &bias) {
         return linear(x, weights, or_none(bias));
       },
-      nb::arg("x"), nb::arg("weights"), nb::arg("bias") = nb::none(), Queues(),
+      nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), Queues(),
       "x · weightsᵀ + bias; weights are [out, in].");
   m.def(
       "scaled_dot_product_attention",

@@ -30,7 +30,7 @@ void define(nb::module_ &m, const char *name, Convolution function) {
         return function(x, weights, or_none(bias), stride, padding, dilation,
                         groups);
       },
-      nb::arg("x"), nb::arg("weights"), nb::arg("bias") = nb::none(),
+      nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(),
       nb::arg("stride") = 1, nb::arg("padding") = 0, nb::arg("dilation") = 1,
       nb::arg("groups") = 1, Queues(),
       "Of [N, C, spatial...] and weights [O, C / groups, kernel...]. Lists "
@@ -85,7 +85,7 @@ void bind_norms(nb::module_ &m) {
          const OptionalTensor &bias, double epsilon) {
         return layer_norm(x, shape, or_none(weights), or_none(bias), epsilon);
       },
-      nb::arg("x"), nb::arg("shape"), nb::arg("weights") = nb::none(),
+      nb::arg("x"), nb::arg("shape"), nb::arg("weight") = nb::none(),
       nb::arg("bias") = nb::none(), nb::arg("epsilon") = 1e-5, Queues());
   m.def(
       "rms_norm",
@@ -93,7 +93,7 @@ void bind_norms(nb::module_ &m) {
          double epsilon) {
         return rms_norm(x, shape, or_none(weights), epsilon);
       },
-      nb::arg("x"), nb::arg("shape"), nb::arg("weights") = nb::none(),
+      nb::arg("x"), nb::arg("shape"), nb::arg("weight") = nb::none(),
       nb::arg("epsilon") = 1e-6, Queues(),
       "As layer_norm, dividing by the root mean square only.");
   m.def(
@@ -105,7 +105,7 @@ void bind_norms(nb::module_ &m) {
                           epsilon);
       },
       nb::arg("x"), nb::arg("mean"), nb::arg("variance"),
-      nb::arg("weights") = nb::none(), nb::arg("bias") = nb::none(),
+      nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(),
       nb::arg("epsilon") = 1e-5, Queues(),
       "By channel (dimension 1), with the statistics given.");
   m.def(
@@ -118,7 +118,7 @@ void bind_norms(nb::module_ &m) {
                                    epsilon);
       },
       nb::arg("x"), nb::arg("mean") = nb::none(),
-      nb::arg("variance") = nb::none(), nb::arg("weights") = nb::none(),
+      nb::arg("variance") = nb::none(), nb::arg("weight") = nb::none(),
       nb::arg("bias") = nb::none(), nb::arg("momentum") = 0.1,
       nb::arg("epsilon") = 1e-5, Queues(),
       "By channel, with the statistics of x; mean and variance, if given, "
@@ -130,7 +130,7 @@ void bind_norms(nb::module_ &m) {
          const OptionalTensor &bias, double epsilon) {
         return group_norm(x, groups, or_none(weights), or_none(bias), epsilon);
       },
-      nb::arg("x"), nb::arg("groups"), nb::arg("weights") = nb::none(),
+      nb::arg("x"), nb::arg("groups"), nb::arg("weight") = nb::none(),
       nb::arg("bias") = nb::none(), nb::arg("epsilon") = 1e-5, Queues(),
       "Over groups of channels (dimension 1).");
 }
@@ -150,7 +150,7 @@ void bind_windows(nb::module_ &m) {
         return conv_transpose(x, weights, or_none(bias), stride, padding,
                               output_padding, dilation, groups);
       },
-      nb::arg("x"), nb::arg("weights"), nb::arg("bias") = nb::none(),
+      nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(),
       nb::arg("stride") = 1, nb::arg("padding") = 0,
       nb::arg("output_padding") = 0, nb::arg("dilation") = 1,
       nb::arg("groups") = 1, Queues(),
