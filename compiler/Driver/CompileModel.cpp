@@ -67,7 +67,7 @@ CompileOptions convert(const CompileRequest &request) {
                                request.cuda.allowTf32,
                                request.cuda.place,
                                request.cuda.toolkit,
-                               request.target == Target::CpuAndCuda,
+                               request.target == Target::CudaOrCpu,
                                request.cuda.collectives};
   options.phases.modelDirectory =
       llvm::sys::path::parent_path(request.model).str();

@@ -91,7 +91,7 @@ TEST_F(DevicesTest, KernelsArePlacedByTheirOps) {
 }
 
 TEST_F(DevicesTest, BothHaveFunctionsAndVariablesOfTheirOwn) {
-  request.target = tinh::Target::CpuAndCuda;
+  request.target = tinh::Target::CudaOrCpu;
   tinh::CompileReport report = compile();
   EXPECT_EQ(report.stateSize, 0U);
   EXPECT_EQ(report.deviceStateSize, kBytes);

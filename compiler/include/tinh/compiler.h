@@ -86,7 +86,7 @@ enum class Target {
   Cuda, ///< A GPU of NVIDIA's, with the CPU for what does not run on it.
   /// The same, with the CPU alone as the fallback where there is no GPU: each
   /// context chooses.
-  CpuAndCuda
+  CudaOrCpu
 };
 
 /// How a model is compiled for GPUs.
@@ -243,7 +243,7 @@ struct CompileReport {
   std::vector<RecomputationReport> recomputations;
   /// Bytes of the weights and of the variables, which live from run to run;
   /// then of those variables that lie in the GPU's memory, and of all where
-  /// there is no GPU, for Target::CpuAndCuda.
+  /// there is no GPU, for Target::CudaOrCpu.
   uint64_t weightsSize = 0, stateSize = 0, deviceStateSize = 0,
            stateSizeWithoutGpu = 0;
 };

@@ -66,7 +66,7 @@ Target target(const std::string &name) {
   if (name == "cuda")
     return Target::Cuda;
   if (name == "cpu,cuda")
-    return Target::CpuAndCuda;
+    return Target::CudaOrCpu;
   throw nb::value_error(
       ("target: expected cpu, cuda or cpu,cuda, found " + name).c_str());
 }
