@@ -17,7 +17,7 @@
 include "dialects/graph/GraphBase.td"
 
 def Graph_LibraryKind : I32EnumAttr<"LibraryKind", "what a library computes", [
-    I32EnumAttrCase<"Product", 0, "product">,
+    I32EnumAttrCase<"MatMul", 0, "matmul">,
     I32EnumAttrCase<"Convolution", 1, "convolution">
   ]> {
   let cppNamespace = "::tinh::graph";
@@ -73,7 +73,7 @@ def Graph_LibraryAttr : AttrDef<Graph_Dialect, "Library"> {
     `right` is the filter, output channels × channels of a group × spatial
     dimensions.
 
-    Example: `#graph.library<product, left = <0, array<i64: 1, 48, 64>, array<i64: 0, 64, 1>>, right = <1, array<i64: 1, 64, 96>, array<i64: 0, 96, 1>>, result = <2, array<i64: 1, 48, 96>, array<i64: 0, 96, 1>>>`
+    Example: `#graph.library<matmul, left = <0, array<i64: 1, 48, 64>, array<i64: 0, 64, 1>>, right = <1, array<i64: 1, 64, 96>, array<i64: 0, 96, 1>>, result = <2, array<i64: 1, 48, 96>, array<i64: 0, 96, 1>>>`
   }];
   let parameters = (ins "::tinh::graph::LibraryKind":$kind,
                         "::tinh::graph::ViewAttr":$left,

@@ -34,8 +34,8 @@ static tinh_activation_t describeActivation(graph::Activation activation) {
 
 tinh_library_call_t describeLibraryCall(graph::LibraryAttr library) {
   tinh_library_call_t call = {};
-  call.kind = library.getKind() == graph::LibraryKind::Product
-                  ? TINH_LIBRARY_PRODUCT
+  call.kind = library.getKind() == graph::LibraryKind::MatMul
+                  ? TINH_LIBRARY_MATMUL
                   : TINH_LIBRARY_CONVOLUTION;
   call.activation = describeActivation(library.getActivation());
   call.allow_tf32 = library.getTf32();

@@ -138,7 +138,7 @@ typedef struct tinh_image {
 } tinh_image_t;
 
 typedef enum tinh_library_kind {
-  TINH_LIBRARY_PRODUCT = 0,
+  TINH_LIBRARY_MATMUL = 0,
   TINH_LIBRARY_CONVOLUTION = 1
 } tinh_library_kind_t;
 

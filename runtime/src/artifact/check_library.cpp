@@ -117,7 +117,7 @@ bool valid_convolution(const tinh_library_call_t &call) {
 
 bool valid_library_call(const tinh_kernel_desc_t &kernel) {
   const tinh_library_call_t &call = *kernel.library;
-  bool is_product = call.kind == TINH_LIBRARY_PRODUCT;
+  bool is_product = call.kind == TINH_LIBRARY_MATMUL;
   if ((!is_product && call.kind != TINH_LIBRARY_CONVOLUTION) ||
       call.activation > TINH_ACTIVATION_GELU_TANH || call.allow_tf32 > 1 ||
       call.left.operand >= kernel.num_operands ||

@@ -5,13 +5,13 @@
 
 // Products in exact f32 are for libraries as well, convolutions are not.
 // EXACT:      func.func private @matmul_add_add_relu_0
-// EXACT-SAME:   graph.library = #graph.library<product,
+// EXACT-SAME:   graph.library = #graph.library<matmul,
 // EXACT-NOT:    graph.library
 
 // A bias along the columns, a residual, and a ReLU at the end.
 // CHECK:      func.func private @matmul_add_add_relu_0
 // CHECK-SAME:   graph.inplace = [array<i64: 3, 0>]
-// CHECK-SAME:   graph.library = #graph.library<product,
+// CHECK-SAME:   graph.library = #graph.library<matmul,
 // CHECK-SAME:     left = <0, [1, 64, 32], [0, 32, 1]>, right = <1, [1, 32, 48], [0, 1, 32]>,
 // CHECK-SAME:     result = <4, [1, 64, 48], [0, 48, 1]>, bias = <2, [1, 64, 48], [0, 0, 1]>,
 // CHECK-SAME:     residual = <3, [1, 64, 48], [0, 48, 1]>, activation = relu, tf32 = true>

@@ -7,22 +7,22 @@ func.func private @k(%x: tensor<8xf32>) -> tensor<8xf32> attributes {graph.libra
 // -----
 
 // expected-error @+1 {{'graph.library' has a view of operand 3, which does not exist}}
-func.func private @k(%x: tensor<2x4xf32>, %y: tensor<4x3xf32>) -> tensor<2x3xf32> attributes {graph.library = #graph.library<product, left = <0, [1, 2, 4], [0, 4, 1]>, right = <3, [1, 4, 3], [0, 3, 1]>, result = <2, [1, 2, 3], [0, 3, 1]>>}
+func.func private @k(%x: tensor<2x4xf32>, %y: tensor<4x3xf32>) -> tensor<2x3xf32> attributes {graph.library = #graph.library<matmul, left = <0, [1, 2, 4], [0, 4, 1]>, right = <3, [1, 4, 3], [0, 3, 1]>, result = <2, [1, 2, 3], [0, 3, 1]>>}
 
 // -----
 
 // expected-error @+1 {{'graph.library' has a view of 14 elements of operand 1, which has 12}}
-func.func private @k(%x: tensor<2x4xf32>, %y: tensor<4x3xf32>) -> tensor<2x3xf32> attributes {graph.library = #graph.library<product, left = <0, [1, 2, 4], [0, 4, 1]>, right = <1, [1, 4, 3], [0, 3, 2]>, result = <2, [1, 2, 3], [0, 3, 1]>>}
+func.func private @k(%x: tensor<2x4xf32>, %y: tensor<4x3xf32>) -> tensor<2x3xf32> attributes {graph.library = #graph.library<matmul, left = <0, [1, 2, 4], [0, 4, 1]>, right = <1, [1, 4, 3], [0, 3, 2]>, result = <2, [1, 2, 3], [0, 3, 1]>>}
 
 // -----
 
 // expected-error @+1 {{the views of a product are b × m × k, b × k × n and b × m × n}}
-#p = #graph.library<product, left = <0, [1, 2, 4], [0, 4, 1]>, right = <1, [1, 5, 3], [0, 3, 1]>, result = <2, [1, 2, 3], [0, 3, 1]>>
+#p = #graph.library<matmul, left = <0, [1, 2, 4], [0, 4, 1]>, right = <1, [1, 5, 3], [0, 3, 1]>, result = <2, [1, 2, 3], [0, 3, 1]>>
 
 // -----
 
 // expected-error @+1 {{what is added has the result's shape}}
-#p = #graph.library<product, left = <0, [1, 2, 4], [0, 4, 1]>, right = <1, [1, 4, 3], [0, 3, 1]>, result = <2, [1, 2, 3], [0, 3, 1]>, bias = <3, [3], [1]>>
+#p = #graph.library<matmul, left = <0, [1, 2, 4], [0, 4, 1]>, right = <1, [1, 4, 3], [0, 3, 1]>, result = <2, [1, 2, 3], [0, 3, 1]>, bias = <3, [3], [1]>>
 
 // -----
 

@@ -77,7 +77,7 @@ graph::LibraryAttr LibraryDescriber::product() {
   auto added = addends(viewOf, isBias, isResidual);
   if (!added)
     return {};
-  return makeCall(graph::LibraryKind::Product, left, right, result, *added);
+  return makeCall(graph::LibraryKind::MatMul, left, right, result, *added);
 }
 
 } // namespace tinh::cuda

@@ -23,9 +23,9 @@ Libraries::Libraries(const DevicePtr &device, const tinh_artifact_t &artifact)
   for (uint32_t i = 0; i < artifact.num_kernels; ++i)
     if (const tinh_library_call_t *call = artifact.kernels[i].library)
       wanted[call->kind] = true;
-  loaded[TINH_LIBRARY_PRODUCT].kernels = "matmuls";
+  loaded[TINH_LIBRARY_MATMUL].kernels = "matmuls";
   loaded[TINH_LIBRARY_CONVOLUTION].kernels = "convolutions";
-  for (uint32_t kind : {TINH_LIBRARY_PRODUCT, TINH_LIBRARY_CONVOLUTION})
+  for (uint32_t kind : {TINH_LIBRARY_MATMUL, TINH_LIBRARY_CONVOLUTION})
     if (wanted[kind])
       load(kind);
 }
@@ -40,7 +40,7 @@ static std::shared_ptr<Library> library_in(CUcontext context, uint32_t kind,
   std::weak_ptr<Library> &place = known[{context, kind}];
   std::shared_ptr<Library> library = place.lock();
   if (!library)
-    place = library = kind == TINH_LIBRARY_PRODUCT
+    place = library = kind == TINH_LIBRARY_MATMUL
                           ? load_cublaslt(environment.cublaslt)
                           : load_cudnn(environment.cudnn);
   return library;
@@ -49,8 +49,8 @@ static std::shared_ptr<Library> library_in(CUcontext context, uint32_t kind,
 void Libraries::load(uint32_t kind) {
   Environment environment = read_environment();
   Loaded &result = loaded[kind];
-  if (kind == TINH_LIBRARY_PRODUCT ? !environment.allows_cublaslt
-                                   : !environment.allows_cudnn) {
+  if (kind == TINH_LIBRARY_MATMUL ? !environment.allows_cublaslt
+                                  : !environment.allows_cudnn) {
     result.why_not =
         "TINH_CUDA_LIBRARIES=" + environment.libraries + " leaves it out";
     return;
