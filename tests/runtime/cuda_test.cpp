@@ -255,15 +255,15 @@ TEST_F(CudaRuns, AreInAProfile) {
   // All four steps are one graph, whose time the first one has.
   EXPECT_TRUE(step(kMain, 0).on_cuda);
   EXPECT_EQ(step(kMain, 0).kind, TINH_STEP_COPY);
-  EXPECT_EQ(step(kMain, 0).covers, 4u);
+  EXPECT_EQ(step(kMain, 0).num_steps_timed, 4u);
   EXPECT_EQ(step(kMain, 0).runs, 3u);
   EXPECT_STREQ(step(kMain, 1).kernel, "scale_add");
-  EXPECT_EQ(step(kMain, 1).covers, 0u);
+  EXPECT_EQ(step(kMain, 1).num_steps_timed, 0u);
   EXPECT_FALSE(step(kMixed, 0).on_cuda);
-  EXPECT_EQ(step(kMixed, 0).covers, 1u);
+  EXPECT_EQ(step(kMixed, 0).num_steps_timed, 1u);
   EXPECT_GT(step(kMixed, 0).work_ms, 0);
   // In a loop they go to the GPU one by one: seven times, 128 is not less.
-  EXPECT_EQ(step(kWhile, 2).covers, 1u);
+  EXPECT_EQ(step(kWhile, 2).num_steps_timed, 1u);
   EXPECT_EQ(step(kWhile, 2).executions, 3 * 8u);
   EXPECT_EQ(step(kWhile, 2).work_ms, 0);
   EXPECT_EQ(step(kWhile, 5).executions, 3 * 7u);

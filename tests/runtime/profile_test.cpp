@@ -87,7 +87,7 @@ TEST_F(Profiles, HaveTheTimesOfEachStep) {
       tinh_step_profile_t step = of_step(i);
       EXPECT_EQ(step.runs, 20u);
       EXPECT_EQ(step.executions, 20u);
-      EXPECT_EQ(step.covers, 1u);
+      EXPECT_EQ(step.num_steps_timed, 1u);
       EXPECT_LE(step.min_ms, step.median_ms);
       EXPECT_GT(step.work_ms, 0);
       if (threads == 1) { // Its work is all that there is.
@@ -148,7 +148,7 @@ TEST_F(Profiles, AreFromTheFirstBeginningToTheLastEnd) {
   EXPECT_GE(late.min_ms, 5); // One thread sleeps for so long,
   EXPECT_LT(late.work_ms, 1.9 * late.median_ms); // and the other one does not.
   EXPECT_EQ(of_function(kMain).runs, 0u);
-  EXPECT_EQ(of_step(0, kMain).covers, 0u);
+  EXPECT_EQ(of_step(0, kMain).num_steps_timed, 0u);
 }
 
 TEST_F(Profiles, GoOnWithTheRunsAndForgetThemWhenTold) {
@@ -266,7 +266,7 @@ TEST_F(ControlProfiles, SumUpTheIterationsOfALoop) {
     EXPECT_EQ(loop.executions, 60u);
     EXPECT_LE(add.median_ms, loop.median_ms);
     EXPECT_EQ(of_step(7, kPrefix).kind, TINH_STEP_CONTROL);
-    EXPECT_EQ(of_step(7, kPrefix).covers, 0u);
+    EXPECT_EQ(of_step(7, kPrefix).num_steps_timed, 0u);
   }
 }
 

@@ -72,7 +72,7 @@ static Json step_json(const StepProfile &step) {
           {"share", number(step.share)},
           {"busy", json_of(step.busy)},
           {"executions", number(step.executions)},
-          {"covers", step.covers},
+          {"num_steps_timed", step.num_steps_timed},
           {"operations", json_of(step.operations)},
           {"bytes", json_of(step.bytes)},
           {"gflops", json_of(step.gflops)},

@@ -88,7 +88,7 @@ static StepProfile describe(const tinh_step_profile_t &measured, uint32_t index,
   step.name = name_of(measured);
   step.nodes = lines_of(measured.nodes);
   step.plan = measured.plan;
-  step.covers = measured.covers;
+  step.num_steps_timed = measured.num_steps_timed;
   if (measured.runs == 0)
     return step;
   auto runs = static_cast<double>(measured.runs);
@@ -99,7 +99,8 @@ static StepProfile describe(const tinh_step_profile_t &measured, uint32_t index,
   step.minimum = measured.min_ms;
   step.work = measured.work_ms * taken;
   step.executions *= taken;
-  if (measured.covers == 1) { // A graph's work is that of all its steps.
+  if (measured.num_steps_timed ==
+      1) { // A graph's work is that of all its steps.
     auto work = [&](double once) {
       return unless_zero(once * step.executions);
     };
@@ -137,7 +138,7 @@ std::vector<StepProfile> FunctionProfile::kernels() const {
   for (const StepProfile &step : work()) {
     auto [at, is_new] =
         known.try_emplace({step.name, step.on_cuda}, result.size());
-    if (is_new || step.covers > 1) { // A graph is many kernels.
+    if (is_new || step.num_steps_timed > 1) { // A graph is many kernels.
       result.push_back(step);
       continue;
     }
@@ -153,7 +154,7 @@ std::vector<StepProfile> FunctionProfile::kernels() const {
 StepProfile FunctionProfile::total() const {
   StepProfile sum;
   sum.count = 0;
-  sum.covers = 1;
+  sum.num_steps_timed = 1;
   bool all_estimated = true;
   for (const StepProfile &step : work()) {
     accumulate(sum, step);

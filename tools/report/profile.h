@@ -32,8 +32,8 @@ struct StepProfile {
   std::string name; ///< The kernel's, or what it is.
   std::vector<std::string> nodes;
   std::string plan;
-  uint32_t covers = 0;   ///< As in tinh_step_profile_t.
-  double executions = 0; ///< In a run, on average.
+  uint32_t num_steps_timed = 0; ///< As in tinh_step_profile_t.
+  double executions = 0;        ///< In a run, on average.
 
   /// In a run, of all executions: milliseconds.
   double time = 0, minimum = 0;
@@ -49,7 +49,7 @@ struct StepProfile {
   std::optional<double> estimate_ratio; ///< Estimate / time.
   std::optional<double> busy; ///< How much of the threads was at work.
 
-  bool is_measured() const { return covers > 0; }
+  bool is_measured() const { return num_steps_timed > 0; }
 };
 
 struct FunctionProfile {

@@ -57,8 +57,8 @@ static std::string nodes_text(const std::vector<std::string> &nodes) {
 static std::string name_text(const StepProfile &step) {
   constexpr size_t kWidth = 28;
   std::string name = shortened(step.name, kWidth);
-  if (step.covers > 1)
-    return "CUDA graph of " + std::to_string(step.covers) + " steps";
+  if (step.num_steps_timed > 1)
+    return "CUDA graph of " + std::to_string(step.num_steps_timed) + " steps";
   return step.on_cuda ? name + " (GPU)" : name;
 }
 
@@ -224,7 +224,7 @@ static Json json_of(const StepProfile &step) {
       step.kind == TINH_STEP_KERNEL ? Json(step.name) : Json(nullptr);
   json["nodes"] = step.nodes;
   json["plan"] = step.plan;
-  json["covers"] = step.covers;
+  json["num_steps_timed"] = step.num_steps_timed;
   json["executions"] = step.executions;
   if (!step.is_measured())
     return json;

@@ -84,14 +84,15 @@ typedef struct tinh_step_profile {
    * first of so many that a GPU runs as one CUDA graph; each iteration of a
    * loop counts. 0: there are no times, since the step is another one of such a
    * graph or was never executed. */
-  uint32_t covers;
+  uint32_t num_steps_timed;
 } tinh_step_profile_t;
 
 /* What one thread did of a step in a run without a break. */
 typedef struct tinh_step_span {
   uint32_t step;
-  uint32_t worker; /* The thread, from 0; TINH_SPAN_OF_CUDA: the GPU, which did
-                      `covers` steps of its profile from this one on. */
+  uint32_t
+      worker; /* The thread, from 0; TINH_SPAN_OF_CUDA: the GPU, which did
+                 `num_steps_timed` steps of its profile from this one on. */
   double begin_ms, end_ms; /* Since the run was submitted. */
 } tinh_step_span_t;
 

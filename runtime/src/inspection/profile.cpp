@@ -132,7 +132,7 @@ void Profile::collect_steps(const Trace::Track &track, bool of_device) {
     Span &span = sample.executions[execution];
     span = {std::min(span.begin, event.begin), std::max(span.end, event.end)};
     sample.work += of_device ? 0 : event.end - event.begin;
-    parts[event.step].covers = event.count;
+    parts[event.step].num_steps_timed = event.count;
   }
 }
 
