@@ -35,7 +35,7 @@ struct QuantizeOptions {
   std::optional<double> minSqnr;
   /// The share of decisions, largest elements of rows of the first output, that
   /// may become others; likewise.
-  std::optional<double> maxDrop;
+  std::optional<double> maxTop1Mismatch;
   /// Weights stay floats, which the model makes bytes of, so that it can be
   /// trained.
   bool floatWeights = false;

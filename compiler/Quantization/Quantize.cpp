@@ -142,7 +142,8 @@ FailureOr<Agreement> Quantizer::tryBuild(OwningOpRef<ModuleOp> &built) {
 
 bool Quantizer::isGoodEnough(const Agreement &agreement) const {
   return (!options.minSqnr || agreement.sqnr >= *options.minSqnr) &&
-         (!options.maxDrop || agreement.changed <= *options.maxDrop);
+         (!options.maxTop1Mismatch ||
+          agreement.changed <= *options.maxTop1Mismatch);
 }
 
 std::vector<size_t> Quantizer::worstFirst() const {
@@ -194,7 +195,7 @@ OwningOpRef<ModuleOp> Quantizer::run() {
   if (failed(outputs))
     return {};
   expected = std::move(*outputs);
-  if (options.maxDrop && !expected->haveDecisions()) {
+  if (options.maxTop1Mismatch && !expected->haveDecisions()) {
     emitError(model.location(),
               "the first output has no rows to choose the largest element of, "
               "which a largest drop is about");

@@ -356,8 +356,8 @@ class Quantize(tool_test.ToolTest):
         self.assertIn("outputs: -inf dB", self.succeeds(**options))
         self.fails(self.quantize("--min-sqnr=-500", **options), refused)
 
-    def test_max_drop(self):
-        self.succeeds("--max-drop=0.2")
+    def test_max_top1_mismatch(self):
+        self.succeeds("--max-top1-mismatch=0.2")
         expected, found = run(self.model, self.x), run(self.output, self.x)
         changed = expected.argmax(-1) != found.argmax(-1)
         self.assertLessEqual(changed.mean(), 0.2)
@@ -451,7 +451,7 @@ class Quantize(tool_test.ToolTest):
         done = self.run_tool("graph-quantize", self.model, "-o", self.output)
         self.assertEqual(done.returncode, 2)
         self.assertIn("--data", done.stderr)
-        for wrong in ("--method=best", "--method=1", "--min-sqnr=nan", "--max-drop=-nan"):
+        for wrong in ("--method=best", "--method=1", "--min-sqnr=nan", "--max-top1-mismatch=-nan"):
             with self.subTest(wrong):
                 done = self.quantize(wrong)
                 self.assertEqual(done.returncode, 2)

@@ -58,7 +58,7 @@ void define(CLI::App &app, Arguments &arguments) {
                  "at least so many dB of signal to noise")
       ->check(comparable())
       ->type_name("DB");
-  app.add_option("--max-drop", arguments.job.options.maxDrop,
+  app.add_option("--max-top1-mismatch", arguments.job.options.maxTop1Mismatch,
                  "the same, until the argmax (top-1) differs in at most this "
                  "share, such as 0.01, of the first output's rows")
       ->check(CLI::Range(0.0, 1.0))
