@@ -199,9 +199,9 @@ private:
 
   Constant *describe(const tinh_collective_desc_t &collective) {
     return structure({i32(collective.kind), i32(collective.reduction),
-                      i32(collective.dtype), i32(collective.wire),
-                      i32(collective.root), i32(collective.num_ranks),
-                      i64(collective.count)});
+                      i32(collective.dtype),
+                      i32(collective.communication_dtype), i32(collective.root),
+                      i32(collective.num_ranks), i64(collective.count)});
   }
 
   /// Structures of uint32_t alone, as an array of these.

@@ -218,9 +218,9 @@ LogicalResult markKernels(ModuleOp module) {
 StringRef whyNotNccl(Operation *op) {
   Type element = getElementTypeOrSelf(op->getOperand(0).getType());
   auto find = [&](auto reduce) -> StringRef {
-    if (reduce.getWire())
+    if (reduce.getCommunicationDtype())
       return "NCCL sends elements as they are, and not as another type; leave "
-             "out --wire, or compile with --collectives=mpi";
+             "out --communication-dtype, or compile with --collectives=mpi";
     if (reduce.getKind() == graph::ReduceKind::Max && isa<FloatType>(element))
       return "the maximum of floats loses NaN in NCCL; compile with "
              "--collectives=mpi";

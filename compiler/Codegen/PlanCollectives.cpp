@@ -26,21 +26,24 @@ namespace tinh::codegen {
 static plan::CollectiveAttr describe(Operation *op) {
   Type element = getElementTypeOrSelf(op->getOperand(0).getType());
   auto get = [&](plan::CollectiveKind kind, graph::ReduceKind reduce,
-                 std::optional<Type> wire, int64_t root, int64_t ranks) {
+                 std::optional<Type> communicationDtype, int64_t root,
+                 int64_t ranks) {
     plan::Reduction reduction =
         reduce == graph::ReduceKind::Mean  ? plan::Reduction::Mean
         : reduce == graph::ReduceKind::Max ? plan::Reduction::Max
                                            : plan::Reduction::Sum;
     return plan::CollectiveAttr::get(op->getContext(), kind, reduction, element,
-                                     wire.value_or(Type()), root, ranks);
+                                     communicationDtype.value_or(Type()), root,
+                                     ranks);
   };
   constexpr auto kNone = graph::ReduceKind::Sum;
   using Kind = plan::CollectiveKind;
   if (auto reduce = dyn_cast<graph::AllReduceOp>(op))
-    return get(Kind::AllReduce, reduce.getKind(), reduce.getWire(), 0, 0);
+    return get(Kind::AllReduce, reduce.getKind(),
+               reduce.getCommunicationDtype(), 0, 0);
   if (auto scatter = dyn_cast<graph::ReduceScatterOp>(op))
-    return get(Kind::ReduceScatter, scatter.getKind(), scatter.getWire(), 0,
-               scatter.getRanks());
+    return get(Kind::ReduceScatter, scatter.getKind(),
+               scatter.getCommunicationDtype(), 0, scatter.getRanks());
   if (auto gather = dyn_cast<graph::AllGatherOp>(op))
     return get(Kind::AllGather, kNone, {}, 0, gather.getRanks());
   auto broadcast = cast<graph::CollectiveBroadcastOp>(op);

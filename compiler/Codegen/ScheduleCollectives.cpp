@@ -1,4 +1,4 @@
-//===- ScheduleCollectives.cpp - Buckets, and work beside the wire --------===//
+//===- ScheduleCollectives.cpp - Buckets, and work beside them --*- C++ -*-===//
 //
 // Part of the Tinh project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -196,11 +196,11 @@ void mergeEqual(Block &block) {
 /// What may be reduced together.
 struct BucketKind {
   graph::ReduceKind kind;
-  Type element, wire;
+  Type element, communicationDtype;
   bool operator<(const BucketKind &other) const {
     auto key = [](const BucketKind &k) {
       return std::tuple(k.kind, k.element.getAsOpaquePointer(),
-                        k.wire.getAsOpaquePointer());
+                        k.communicationDtype.getAsOpaquePointer());
     };
     return key(*this) < key(other);
   }
@@ -208,7 +208,7 @@ struct BucketKind {
 
 BucketKind kindOf(graph::AllReduceOp op) {
   return {op.getKind(), getElementTypeOrSelf(op.getX().getType()),
-          op.getWire().value_or(Type())};
+          op.getCommunicationDtype().value_or(Type())};
 }
 
 class BucketFormer {
@@ -343,8 +343,9 @@ bool BucketFormer::form(ArrayRef<graph::AllReduceOp> candidates) {
   }
   Location all = builder.getFusedLoc(locations);
   Value bucket = graph::ConcatOp::create(builder, all, pieces, /*axis=*/0);
-  auto reduce = graph::AllReduceOp::create(builder, all, last.getKindAttr(),
-                                           bucket, last.getWireAttr());
+  auto reduce =
+      graph::AllReduceOp::create(builder, all, last.getKindAttr(), bucket,
+                                 last.getCommunicationDtypeAttr());
   reduce->setDiscardableAttrs(last->getDiscardableAttrDictionary());
   Value reduced = reduce.getY();
   int64_t start = 0;
@@ -380,7 +381,8 @@ int64_t BucketFormer::run() {
       continue;
     Kind &kind = kinds[kindOf(reduction)];
     kind.ops.push_back(reduction);
-    Type sent = reduction.getWire().value_or(kindOf(reduction).element);
+    Type sent =
+        reduction.getCommunicationDtype().value_or(kindOf(reduction).element);
     auto type = cast<RankedTensorType>(reduction.getX().getType());
     kind.reductions.push_back(
         {seconds, static_cast<double>(type.getNumElements() *

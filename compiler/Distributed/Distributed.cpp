@@ -77,7 +77,7 @@ void queue(const char *name, Collective what, const std::vector<Tensor> &reads,
     std::vector<Collective> all;
     for (size_t i = 0; i < reads.size(); ++i) {
       Collective &one = all.emplace_back(what);
-      one.dtype = one.wire = inputs[i].dtype;
+      one.dtype = one.communication_dtype = inputs[i].dtype;
       one.count = 1;
       for (int64_t size : inputs[i].sizes)
         one.count *= static_cast<uint64_t>(size);

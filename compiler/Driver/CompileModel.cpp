@@ -55,7 +55,7 @@ training::TrainingOptions convert(const TrainingRequest &request) {
   options.clipGradNorm = request.clipGradNorm;
   if (const auto &ranks = request.dataParallel)
     options.dataParallel = training::DataParallel{
-        ranks->syncBatchNorm, ranks->wire, ranks->shardOptimizer};
+        ranks->syncBatchNorm, ranks->communicationDtype, ranks->shardOptimizer};
   return options;
 }
 

@@ -31,7 +31,9 @@ tinh_collective_desc_t describeCollective(plan::StartOp start) {
       kKinds[static_cast<int>(collective.getKind())],
       kReductions[static_cast<int>(collective.getReduction())],
       dtypeOf(element),
-      dtypeOf(collective.getWire() ? collective.getWire() : element),
+      dtypeOf(collective.getCommunicationDtype()
+                  ? collective.getCommunicationDtype()
+                  : element),
       static_cast<uint32_t>(collective.getRoot()),
       static_cast<uint32_t>(collective.getRanks()),
       static_cast<uint64_t>(counted.getSize() / graph::elementSize(element))};

@@ -14,24 +14,24 @@ namespace tinh::reference {
 namespace {
 
 /// The elements as they are sent.
-Tensor sent(const Tensor &x, std::optional<Type> wire) {
-  if (!wire)
+Tensor sent(const Tensor &x, std::optional<Type> communicationDtype) {
+  if (!communicationDtype)
     return x;
   Tensor rounded = x;
-  rounded.type = RankedTensorType::get(x.shape(), *wire);
+  rounded.type = RankedTensorType::get(x.shape(), *communicationDtype);
   roundElements(rounded);
   rounded.type = x.type;
   return rounded;
 }
 
-Tensor reduce(graph::ReduceKind kind, std::optional<Type> wire,
+Tensor reduce(graph::ReduceKind kind, std::optional<Type> communicationDtype,
               ArrayRef<const Tensor *> ranks) {
-  Tensor result = sent(*ranks.front(), wire);
+  Tensor result = sent(*ranks.front(), communicationDtype);
   visitElements(result, [&](auto zero) {
     using T = decltype(zero);
     std::vector<T> &all = result.elements<T>();
     for (const Tensor *rank : ranks.drop_front()) {
-      Tensor other = sent(*rank, wire);
+      Tensor other = sent(*rank, communicationDtype);
       for (auto [sum, x] : llvm::zip_equal(all, other.elements<T>()))
         sum = kind == graph::ReduceKind::Max ? larger(sum, x) : sum + x;
     }
@@ -39,7 +39,7 @@ Tensor reduce(graph::ReduceKind kind, std::optional<Type> wire,
       for (T &sum : all)
         sum /= static_cast<T>(ranks.size());
   });
-  Tensor rounded = sent(result, wire);
+  Tensor rounded = sent(result, communicationDtype);
   roundElements(rounded);
   return rounded;
 }
@@ -72,11 +72,13 @@ std::optional<std::vector<Tensor>>
 evaluateCollective(Operation *op, ArrayRef<const Tensor *> ranks) {
   size_t count = ranks.size();
   if (auto all = dyn_cast<graph::AllReduceOp>(op))
-    return std::vector(count, reduce(all.getKind(), all.getWire(), ranks));
+    return std::vector(
+        count, reduce(all.getKind(), all.getCommunicationDtype(), ranks));
   if (auto scatter = dyn_cast<graph::ReduceScatterOp>(op)) {
     if (scatter.getRanks() != count)
       return std::nullopt;
-    Tensor whole = reduce(scatter.getKind(), scatter.getWire(), ranks);
+    Tensor whole =
+        reduce(scatter.getKind(), scatter.getCommunicationDtype(), ranks);
     std::vector<Tensor> parts;
     for (size_t rank = 0; rank < count; ++rank)
       parts.push_back(partOf(

@@ -23,10 +23,11 @@ static NamedAttribute kindAttribute(GraphOps &ops, graph::ReduceKind kind) {
 /// Gradients of f32 may be sent in fewer bytes.
 void StepCollectives::addWire(SmallVectorImpl<NamedAttribute> &attributes,
                               Value x) {
-  if (options.wire != "bf16" || !x || !GraphOps::element(x).isF32())
+  if (options.communicationDtype != "bf16" || !x ||
+      !GraphOps::element(x).isF32())
     return;
   Type type = BFloat16Type::get(ops.graph.context());
-  attributes.push_back(ops.attr("wire", TypeAttr::get(type)));
+  attributes.push_back(ops.attr("communication_dtype", TypeAttr::get(type)));
 }
 
 Value StepCollectives::reduce(graph::ReduceKind kind, Value x,

@@ -37,7 +37,7 @@ struct DataParallel {
   /// Batch norms normalise by the batches of all ranks.
   bool syncBatchNorm = false;
   /// What gradients of f32 are sent as: "bf16", or as they are.
-  std::string wire;
+  std::string communicationDtype;
   /// Of how many ranks each has a part of the optimizer's state; 0: all have
   /// all of it, and there may be any number of ranks.
   int64_t shards = 0;

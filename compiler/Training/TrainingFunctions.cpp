@@ -222,9 +222,9 @@ LogicalResult TrainingBuilder::checkParts() {
            << "expected a number of ranks for the parts of the "
               "optimizer's state, found "
            << ranks->shards;
-  if (!ranks->wire.empty() && ranks->wire != "bf16")
-    return main.emitError()
-           << "gradients are sent as they are or as bf16, not " << ranks->wire;
+  if (!ranks->communicationDtype.empty() && ranks->communicationDtype != "bf16")
+    return main.emitError() << "gradients are sent as they are or as bf16, not "
+                            << ranks->communicationDtype;
   if (options.accumulate > 1 && ranks->syncBatchNorm)
     return main.emitError(
         "batch norms are not synchronised in a step that accumulates "

@@ -333,8 +333,9 @@ TrainingSteps trainingSteps(const TrainingOptions &options,
     if (ranks->shards)
       steps.commandLine.push_back("--shard-optimizer=" +
                                   std::to_string(ranks->shards));
-    if (!ranks->wire.empty())
-      steps.commandLine.push_back("--wire=" + ranks->wire);
+    if (!ranks->communicationDtype.empty())
+      steps.commandLine.push_back("--communication-dtype=" +
+                                  ranks->communicationDtype);
   }
   return steps;
 }

@@ -193,20 +193,20 @@ def Plan_CollectiveAttr : AttrDef<Plan_Dialect, "Collective"> {
   let summary = "what ranks do together";
   let description = [{
     An operation of tinh/collectives.h on elements of a type, which are sent as
-    `wire`, if they are not sent as they are. `reduction` is that of all_reduce and reduce_scatter, `root` the rank
+    `communication_dtype`, if they are not sent as they are. `reduction` is that of all_reduce and reduce_scatter, `root` the rank
     that broadcasts, and `ranks` the number that there must be, or 0 if any number
     will do.
 
-    Example: `#plan.collective<all_reduce, mean, f32, wire = bf16>`
+    Example: `#plan.collective<all_reduce, mean, f32, communication_dtype = bf16>`
   }];
   let parameters = (ins EnumParameter<Plan_CollectiveKind>:$kind,
                         EnumParameter<Plan_Reduction>:$reduction,
                         "::mlir::Type":$element,
-                        OptionalParameter<"::mlir::Type">:$wire,
+                        OptionalParameter<"::mlir::Type">:$communication_dtype,
                         DefaultValuedParameter<"int64_t", "0">:$root,
                         DefaultValuedParameter<"int64_t", "0">:$ranks);
   let assemblyFormat = [{`<` $kind `,` $reduction `,` $element
-      (`,` struct($wire, $root, $ranks)^)? `>`}];
+      (`,` struct($communication_dtype, $root, $ranks)^)? `>`}];
   let genVerifyDecl = 1;
 }
 

@@ -301,7 +301,7 @@ LogicalResult CopyOp::verify() {
 LogicalResult
 CollectiveAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        CollectiveKind kind, Reduction reduction, Type element,
-                       Type wire, int64_t root, int64_t ranks) {
+                       Type communicationDtype, int64_t root, int64_t ranks) {
   bool reduces = kind == CollectiveKind::AllReduce ||
                  kind == CollectiveKind::ReduceScatter;
   bool isForANumber = kind == CollectiveKind::AllGather ||
@@ -318,8 +318,9 @@ CollectiveAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << element;
   if (reduces && reduction == Reduction::Mean && !isa<FloatType>(element))
     return emitError() << "expected floats to have a mean, found " << element;
-  if (wire && !(reduces && element.isF32() && wire.isBF16()))
-    return emitError() << "sends " << element << " as " << wire
+  if (communicationDtype &&
+      !(reduces && element.isF32() && communicationDtype.isBF16()))
+    return emitError() << "sends " << element << " as " << communicationDtype
                        << "; only reductions of f32 are sent as bf16";
   if (root < 0 || ranks < 0 || (isForANumber && ranks == 0))
     return emitError() << "expected a root that is a rank, and a number of "

@@ -68,8 +68,9 @@ const void *Messages::sent() {
   if (!is_rounded() && !has_rows)
     return what.input;
   auto count = static_cast<size_t>(total());
-  size_t row = has_rows ? what.count : count, size = element_size(what.wire);
-  outgoing = allocate(count, what.wire);
+  size_t row = has_rows ? what.count : count,
+         size = element_size(what.communication_dtype);
+  outgoing = allocate(count, what.communication_dtype);
   const auto *from = static_cast<const std::byte *>(what.input);
   for (size_t at = 0; at < count; at += row) {
     std::byte *to = outgoing.get() + at * size;
@@ -84,7 +85,7 @@ const void *Messages::sent() {
 }
 
 void Messages::begin() {
-  MPI_Datatype type = message_type(what.wire);
+  MPI_Datatype type = message_type(what.communication_dtype);
   auto count = static_cast<int>(what.count);
   switch (what.kind) {
   case TINH_ALL_REDUCE:
@@ -104,14 +105,15 @@ void Messages::begin() {
 }
 
 void Messages::begin_gather() {
-  MPI_Datatype type = message_type(what.wire);
+  MPI_Datatype type = message_type(what.communication_dtype);
   auto count = static_cast<int>(what.count);
   if (!is_strided())
     return check(MPI_Iallgather(what.input, count, type, what.output, count,
                                 type, group.scatter, &request),
                  "MPI_Iallgather");
   MPI_Datatype elements = MPI_DATATYPE_NULL, part = MPI_DATATYPE_NULL;
-  auto extent = static_cast<MPI_Aint>(stride * element_size(what.wire));
+  auto extent =
+      static_cast<MPI_Aint>(stride * element_size(what.communication_dtype));
   check(MPI_Type_contiguous(count, type, &elements), "MPI_Type_contiguous");
   check(MPI_Type_create_resized(elements, 0, extent, &part),
         "MPI_Type_create_resized");
@@ -125,19 +127,20 @@ void Messages::begin_gather() {
 }
 
 void Messages::begin_reduction() {
-  MPI_Datatype type = message_type(what.wire);
+  MPI_Datatype type = message_type(what.communication_dtype);
   auto ranks = static_cast<size_t>(group.num_ranks);
   auto count = static_cast<size_t>(total());
   const void *input = sent();
   gathers = what.kind == TINH_ALL_REDUCE && !is_small(group.num_ranks);
   if (what.kind == TINH_ALL_REDUCE && !gathers) {
-    incoming = allocate(count * ranks, what.wire);
+    incoming = allocate(count * ranks, what.communication_dtype);
     return check(MPI_Iallgather(input, total(), type, incoming.get(), total(),
                                 type, group.scatter, &request),
                  "MPI_Iallgather");
   }
   auto own = static_cast<int>(piece_of(group.rank).count);
-  incoming = allocate(ranks * static_cast<size_t>(own), what.wire);
+  incoming =
+      allocate(ranks * static_cast<size_t>(own), what.communication_dtype);
   for (int rank = 0; rank < group.num_ranks; ++rank) {
     counts.push_back(static_cast<int>(piece_of(rank).count));
     offsets.push_back(static_cast<int>(piece_of(rank).offset));
@@ -170,10 +173,10 @@ bool Messages::advance(bool may_gather) {
 /// Of what has been received, `count` elements of each rank.
 void Messages::reduce_parts(size_t count, void *output) const {
   std::vector<const void *> parts;
-  size_t size = count * element_size(what.wire);
+  size_t size = count * element_size(what.communication_dtype);
   for (size_t rank = 0; rank < static_cast<size_t>(group.num_ranks); ++rank)
     parts.push_back(incoming.get() + rank * size);
-  reduce(what.wire, what.reduction, parts, count, output);
+  reduce(what.communication_dtype, what.reduction, parts, count, output);
 }
 
 void Messages::end_first_message() {
@@ -187,7 +190,7 @@ void Messages::end_first_message() {
   bool is_final = !gathers && !is_rounded();
   void *target = what.output;
   if (!is_final) {
-    results = allocate(count, what.wire);
+    results = allocate(count, what.communication_dtype);
     target = results.get();
   }
   reduce_parts(count, target);
@@ -199,10 +202,10 @@ void Messages::end_first_message() {
 
 void Messages::begin_gathering() {
   stage = Stage::gathering;
-  MPI_Datatype type = message_type(what.wire);
+  MPI_Datatype type = message_type(what.communication_dtype);
   void *target = what.output;
   if (is_rounded()) {
-    incoming = allocate(what.count, what.wire);
+    incoming = allocate(what.count, what.communication_dtype);
     target = incoming.get();
   }
   check(MPI_Iallgatherv(results.get(),

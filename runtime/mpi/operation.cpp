@@ -75,10 +75,11 @@ std::string find_mistake(const tinh_collective_t &what, int num_ranks) {
   if (reduces(what) && (what.reduction > TINH_REDUCE_MAX ||
                         !is_reducible(what.dtype, what.reduction)))
     return refuse("elements of this type are not reduced so");
-  if (what.wire != what.dtype &&
-      !(what.dtype == TINH_DTYPE_F32 && what.wire == TINH_DTYPE_BF16 &&
-        reduces(what)))
-    return refuse(std::string("it cannot be sent as ") + name(what.wire) +
+  if (what.communication_dtype != what.dtype &&
+      !(what.dtype == TINH_DTYPE_F32 &&
+        what.communication_dtype == TINH_DTYPE_BF16 && reduces(what)))
+    return refuse(std::string("it cannot be sent as ") +
+                  name(what.communication_dtype) +
                   ": reductions of f32 may be, as bf16");
   if (what.kind == TINH_BROADCAST &&
       what.root >= static_cast<uint32_t>(num_ranks))
@@ -88,8 +89,9 @@ std::string find_mistake(const tinh_collective_t &what, int num_ranks) {
 }
 
 bool are_alike(const tinh_collective_t &a, const tinh_collective_t &b) {
-  return a.kind == b.kind && a.dtype == b.dtype && a.wire == b.wire &&
-         a.count == b.count && (!reduces(a) || a.reduction == b.reduction) &&
+  return a.kind == b.kind && a.dtype == b.dtype &&
+         a.communication_dtype == b.communication_dtype && a.count == b.count &&
+         (!reduces(a) || a.reduction == b.reduction) &&
          (a.kind != TINH_BROADCAST || a.root == b.root);
 }
 
@@ -100,8 +102,8 @@ std::string describe_in_full(const tinh_collective_t &what) {
   if (!reduces(what))
     return text;
   text += std::string(" (") + name(what.reduction);
-  if (what.wire != what.dtype)
-    text += std::string(", sent as ") + name(what.wire);
+  if (what.communication_dtype != what.dtype)
+    text += std::string(", sent as ") + name(what.communication_dtype);
   return text + ")";
 }
 
@@ -116,7 +118,7 @@ Operation::Piece Operation::piece(size_t total, int rank, int num_ranks) {
 
 bool Operation::is_small(int num_ranks) const {
   return what.kind == TINH_ALL_REDUCE &&
-         what.count * element_size(what.wire) *
+         what.count * element_size(what.communication_dtype) *
                  static_cast<uint64_t>(num_ranks) <=
              kSmall;
 }

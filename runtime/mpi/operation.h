@@ -53,7 +53,7 @@ protected:
   bool is_reduction() const {
     return what.kind == TINH_ALL_REDUCE || what.kind == TINH_REDUCE_SCATTER;
   }
-  bool is_rounded() const { return what.wire != what.dtype; }
+  bool is_rounded() const { return what.communication_dtype != what.dtype; }
   /// Whether an all-reduce is one of so few elements that each rank gets all of
   /// them and reduces them itself.
   bool is_small(int num_ranks) const;

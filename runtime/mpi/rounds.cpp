@@ -28,7 +28,8 @@ tinh_collective_t without_addresses(tinh_collective_t what) {
 Rounds::Rounds(const tinh_collective_t &collective, const Group &group,
                SharedMemory &memory, uint64_t first)
     : Operation(collective), group(group), memory(memory), first(first),
-      size(element_size(collective.wire)), in_round(memory.slot_size() / size) {
+      size(element_size(collective.communication_dtype)),
+      in_round(memory.slot_size() / size) {
   if (what.kind == TINH_REDUCE_SCATTER)
     in_round =
         std::max(in_round / static_cast<size_t>(group.num_ranks), size_t(1));
@@ -160,7 +161,7 @@ void Rounds::reduce_parts(uint64_t round, size_t own, size_t in_slot,
     parts.push_back(rank == group.rank && !is_rounded()
                         ? input(own)
                         : memory.slot(rank, round) + in_slot * size);
-  reduce(what.wire, what.reduction, parts, count, to);
+  reduce(what.communication_dtype, what.reduction, parts, count, to);
 }
 
 void Rounds::reduce_slots(uint64_t round) {

@@ -57,8 +57,9 @@ const char *problem(const tinh_collective_t &c, uint32_t num_ranks) {
     return "a collective has no memory";
   if (!reduces(c))
     return nullptr;
-  if (c.wire != c.dtype)
-    return "NCCL sends elements as they are: compile without --wire";
+  if (c.communication_dtype != c.dtype)
+    return "NCCL sends elements as they are: compile without "
+           "--communication-dtype";
   if (nccl_type(c.dtype) < 0)
     return "NCCL reduces f16, bf16, f32, f64, i32 and i64 here";
   if (c.reduction == TINH_REDUCE_MEAN && is_integer(c.dtype))

@@ -46,8 +46,8 @@ module attributes {graph.cuda = ["sm_80"], graph.collectives = "nccl"} {
 
 module attributes {graph.cuda = ["sm_80"], graph.collectives = "nccl"} {
   func.func @main(%x: tensor<8xf32> {graph.name = "x"}) -> (tensor<8xf32> {graph.name = "y"}) {
-    // expected-error @below {{NCCL sends elements as they are, and not as another type; leave out --wire, or compile with --collectives=mpi}}
-    %y = graph.all_reduce mean %x wire bf16 : tensor<8xf32>
+    // expected-error @below {{NCCL sends elements as they are, and not as another type; leave out --communication-dtype, or compile with --collectives=mpi}}
+    %y = graph.all_reduce mean %x communication_dtype bf16 : tensor<8xf32>
     return %y : tensor<8xf32>
   }
 }

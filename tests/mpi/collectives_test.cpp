@@ -84,7 +84,7 @@ Case<T> make(tinh_collective_kind_t kind, tinh_reduction_t reduction,
   Case<T> c;
   c.collective.kind = kind;
   c.collective.reduction = reduction;
-  c.collective.dtype = c.collective.wire = kType<T>;
+  c.collective.dtype = c.collective.communication_dtype = kType<T>;
   c.collective.count = count;
   size_t inputs = kind == TINH_REDUCE_SCATTER ? count * ranks : count;
   c.input = numbers<T>(rank, seed, inputs);
@@ -182,7 +182,7 @@ TEST(Collectives, AreDivided) {
   size_t count = 2500003;
   tinh_collective_t c = {};
   c.kind = TINH_ALL_GATHER;
-  c.dtype = c.wire = TINH_DTYPE_U8;
+  c.dtype = c.communication_dtype = TINH_DTYPE_U8;
   c.count = count;
   std::vector<uint8_t> own(count, uint8_t(rank + 1)), all(count * ranks);
   own.back() = 99;
@@ -194,7 +194,7 @@ TEST(Collectives, AreDivided) {
     EXPECT_EQ(part[count - 1], 99);
   }
   c.kind = TINH_REDUCE_SCATTER;
-  c.dtype = c.wire = TINH_DTYPE_I32;
+  c.dtype = c.communication_dtype = TINH_DTYPE_I32;
   std::vector<int32_t> input(count * ranks), sum(count), expected(count);
   std::iota(input.begin(), input.end(), rank);
   for (size_t i = 0; i < count; ++i)
@@ -214,7 +214,7 @@ TEST(Collectives, UseSlotsAgain) {
     expected[static_cast<size_t>(i)] = ranks * i + ranks * (ranks - 1) / 2;
   }
   tinh_collective_t sum = {};
-  sum.dtype = sum.wire = TINH_DTYPE_I32;
+  sum.dtype = sum.communication_dtype = TINH_DTYPE_I32;
   sum.count = x.size();
   wait(start(sum, x.data(), x.data()));
   expect_equal(x, expected, "the sum");
@@ -251,7 +251,7 @@ TEST(Collectives, SendFloatsAsBf16) {
     }
     for (float &x : expected)
       x = extended(bf16(x));
-    c.collective.wire = TINH_DTYPE_BF16;
+    c.collective.communication_dtype = TINH_DTYPE_BF16;
     wait(start(c.collective, c.input.data(), c.output.data()));
     expect_equal(c.output, expected, std::to_string(count) + " elements");
   }
@@ -263,7 +263,7 @@ TEST(Collectives, KeepNaNsOfMaxima) {
     x[1] = std::numeric_limits<float>::quiet_NaN();
   tinh_collective_t collective = {};
   collective.reduction = TINH_REDUCE_MAX;
-  collective.dtype = collective.wire = TINH_DTYPE_F32;
+  collective.dtype = collective.communication_dtype = TINH_DTYPE_F32;
   collective.count = x.size();
   wait(start(collective, x.data(), x.data()));
   EXPECT_EQ(x[0], 1);
@@ -307,19 +307,19 @@ TEST(Collectives, AreRefusedByWhatIsWrong) {
     return std::string(error ? error : "none");
   };
   tinh_collective_t good = {};
-  good.dtype = good.wire = TINH_DTYPE_F32;
+  good.dtype = good.communication_dtype = TINH_DTYPE_F32;
   good.count = 1;
   auto c = good;
-  c.dtype = c.wire = TINH_DTYPE_U8;
+  c.dtype = c.communication_dtype = TINH_DTYPE_U8;
   EXPECT_EQ(refusal(c), "all-reduce of 1 elements of u8: elements of this type "
                         "are not reduced so");
   c = good;
-  c.dtype = c.wire = TINH_DTYPE_I32;
+  c.dtype = c.communication_dtype = TINH_DTYPE_I32;
   c.reduction = TINH_REDUCE_MEAN;
   EXPECT_EQ(refusal(c), "all-reduce of 1 elements of i32: elements of this "
                         "type are not reduced so");
   c = good;
-  c.wire = TINH_DTYPE_F16;
+  c.communication_dtype = TINH_DTYPE_F16;
   EXPECT_EQ(refusal(c), "all-reduce of 1 elements of f32: it cannot be sent as "
                         "f16: reductions of f32 may be, as bf16");
   c = good;
@@ -347,7 +347,7 @@ TEST(Collectives, KnowTheirMachine) {
   tinh_collective_t sum = {};
   sum.kind = TINH_ALL_REDUCE;
   sum.reduction = TINH_REDUCE_SUM;
-  sum.dtype = sum.wire = TINH_DTYPE_F64;
+  sum.dtype = sum.communication_dtype = TINH_DTYPE_F64;
   sum.count = 1;
   wait(start(sum, &cpus, &cpus));
   // Of the machine, not of those that this rank is bound to.

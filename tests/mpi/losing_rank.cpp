@@ -53,14 +53,14 @@ int main(int argc, char **argv) {
   for (int i = 0; !error; ++i) {
     tinh_collective_t collective = {};
     collective.reduction = TINH_REDUCE_MAX;
-    collective.dtype = collective.wire = TINH_DTYPE_F32;
+    collective.dtype = collective.communication_dtype = TINH_DTYPE_F32;
     collective.count = x.size();
     if (i == 100 && collectives->rank == std::strtoul(argv[2], nullptr, 10)) {
       if (how == "fewer")
         collective.count = 1000;
       else if (how == "sum-as-bf16") {
         collective.reduction = TINH_REDUCE_SUM;
-        collective.wire = TINH_DTYPE_BF16;
+        collective.communication_dtype = TINH_DTYPE_BF16;
       } else
         fail(collectives, how);
     }

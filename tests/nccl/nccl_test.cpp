@@ -121,7 +121,7 @@ TEST(NcclTest, AddsBfloat16) {
     std::memcpy(words.data(), own.data(), 4);
     float *data = rank.upload(words);
     auto c = of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 2, data, data);
-    c.dtype = c.wire = TINH_DTYPE_BF16;
+    c.dtype = c.communication_dtype = TINH_DTYPE_BF16;
     std::vector<float> sums = run(rank, c, 1);
     std::memcpy(own.data(), sums.data(), 4);
     EXPECT_EQ(own, (std::vector<uint16_t>{0x4040, 0x3f80}));
@@ -167,9 +167,10 @@ TEST(NcclTest, RefusesWhatNcclComputesOtherwise) {
     auto c = of(TINH_ALL_REDUCE, TINH_REDUCE_MAX, 2, data, data);
     EXPECT_THAT(rank.ranks.begin(c, rank.stream, ticket), HasSubstr("NaN"));
     c.reduction = TINH_REDUCE_SUM;
-    c.wire = TINH_DTYPE_BF16;
-    EXPECT_THAT(rank.ranks.begin(c, rank.stream, ticket), HasSubstr("--wire"));
-    c.wire = TINH_DTYPE_F32; // Nothing has failed.
+    c.communication_dtype = TINH_DTYPE_BF16;
+    EXPECT_THAT(rank.ranks.begin(c, rank.stream, ticket),
+                HasSubstr("--communication-dtype"));
+    c.communication_dtype = TINH_DTYPE_F32; // Nothing has failed.
     EXPECT_EQ(run(rank, c, 2), (Floats{2, 4}));
   });
 }

@@ -28,12 +28,14 @@ TEST_F(Collectives, AllReduce) {
 
 TEST_F(Collectives, SentAsBf16) {
   // 257 has 9 bits, and so do the sum of 256 twice and of 512 and 1.
-  EXPECT_EQ(evaluateOnRanks("graph.all_reduce sum %0 wire bf16 : t0", "1xf32",
-                            "1xf32", {{257}, {257}}),
-            (ByRank{{512}, {512}}));
-  EXPECT_EQ(evaluateOnRanks("graph.all_reduce sum %0 wire bf16 : t0", "1xf32",
-                            "1xf32", {{512}, {1}}),
-            (ByRank{{512}, {512}}));
+  EXPECT_EQ(
+      evaluateOnRanks("graph.all_reduce sum %0 communication_dtype bf16 : t0",
+                      "1xf32", "1xf32", {{257}, {257}}),
+      (ByRank{{512}, {512}}));
+  EXPECT_EQ(
+      evaluateOnRanks("graph.all_reduce sum %0 communication_dtype bf16 : t0",
+                      "1xf32", "1xf32", {{512}, {1}}),
+      (ByRank{{512}, {512}}));
 }
 
 TEST_F(Collectives, PartsOfRanks) {

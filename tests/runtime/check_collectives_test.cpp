@@ -74,8 +74,10 @@ TEST_F(CheckCollectives, AreStartedAndAwaitedOnce) {
 
 TEST_F(CheckCollectives, AreForRanksThatThereMayBe) {
   EXPECT_TRUE(accepts(sum, [&] { --collective(1, 3).count; }));
-  EXPECT_TRUE(accepts(sum, [&] { collective(1, 3).wire = TINH_DTYPE_BF16; }));
-  EXPECT_FALSE(accepts(sum, [&] { collective(1, 3).wire = TINH_DTYPE_F16; }));
+  EXPECT_TRUE(accepts(
+      sum, [&] { collective(1, 3).communication_dtype = TINH_DTYPE_BF16; }));
+  EXPECT_FALSE(accepts(
+      sum, [&] { collective(1, 3).communication_dtype = TINH_DTYPE_F16; }));
   EXPECT_FALSE(accepts(sum, [&] { collective(1, 3).kind = 4; }));
   EXPECT_FALSE(accepts(sum, [&] { collective(1, 3).reduction = 3; }));
   EXPECT_FALSE(accepts(sum, [&] { collective(1, 3).dtype = 99; }));

@@ -1,6 +1,6 @@
 // A training step of several ranks.
 // RUN: graph-compile %s --train --loss=mse --optimizer=sgd,lr=0.5,momentum=0.9 --data-parallel --emit=differentiated | FileCheck %s
-// RUN: graph-compile %s --train --loss=mse --optimizer=sgd,lr=0.5,momentum=0.9 --data-parallel --wire=bf16 --emit=differentiated | FileCheck %s --check-prefix=WIRE
+// RUN: graph-compile %s --train --loss=mse --optimizer=sgd,lr=0.5,momentum=0.9 --data-parallel --communication-dtype=bf16 --emit=differentiated | FileCheck %s --check-prefix=SENT
 // RUN: graph-compile %s --train --loss=mse --optimizer=sgd,lr=0.5,momentum=0.9 --data-parallel --sync-batch-norm --emit=differentiated | FileCheck %s --check-prefix=SYNC
 // RUN: graph-compile %s --train --loss=mse --optimizer=sgd,lr=0.5,momentum=0.9 --data-parallel --shard-optimizer=4 --emit=differentiated | FileCheck %s --check-prefix=SHARD
 // RUN: graph-compile %s --train --loss=mse --optimizer=sgd,lr=0.5,momentum=0.9 --precision=f16 --data-parallel --shard-optimizer=4 --emit=differentiated | FileCheck %s --check-prefix=SCALED
@@ -21,9 +21,9 @@
 // CHECK-NOT: graph.all_reduce
 
 // Gradients alone are sent in fewer bytes.
-// WIRE-LABEL: func.func @train_step
-// WIRE: graph.all_reduce mean {{.*}} : tensor<f32>
-// WIRE: graph.all_reduce mean {{.*}} wire bf16 : tensor<3x2xf32>
+// SENT-LABEL: func.func @train_step
+// SENT: graph.all_reduce mean {{.*}} : tensor<f32>
+// SENT: graph.all_reduce mean {{.*}} communication_dtype bf16 : tensor<3x2xf32>
 
 // SYNC-LABEL: func.func @train_step
 // SYNC: %[[OWN:.*]] = graph.reduce mean {{.*}} -> tensor<2xf32>

@@ -30,7 +30,7 @@ class Collective(c.Structure):
         ("kind", c.c_int),
         ("reduction", c.c_int),
         ("dtype", c.c_int),
-        ("wire", c.c_int),
+        ("communication_dtype", c.c_int),
         ("root", c.c_uint32),
         ("count", c.c_uint64),
         ("input", c.c_void_p),

@@ -22,7 +22,7 @@ static double time_reduction(tinh_collectives_t *table,
   tinh_collective_t what = {};
   what.kind = TINH_ALL_REDUCE;
   what.reduction = TINH_REDUCE_MEAN;
-  what.dtype = what.wire = TINH_DTYPE_F32;
+  what.dtype = what.communication_dtype = TINH_DTYPE_F32;
   what.count = numbers.size();
   what.input = what.output = numbers.data();
   uint64_t ticket = 0;

@@ -35,8 +35,10 @@ static void addDataParallel(CLI::App &app,
       ->type_name("RANKS")
       ->needs(parallel);
   app.add_option_function<std::string>(
-         "--wire",
-         [options](const std::string &wire) { options().wire = wire; },
+         "--communication-dtype",
+         [options](const std::string &dtype) {
+           options().communicationDtype = dtype;
+         },
          "the communication dtype: send gradients of f32 as bf16; as they are "
          "if not given")
       ->check(CLI::IsMember({"bf16"}))

@@ -28,7 +28,8 @@ static Collective collective_of(const tinh_collective_desc_t &what) {
   auto kind = static_cast<tinh_collective_kind_t>(what.kind);
   bool is_part = kind == TINH_ALL_GATHER || kind == TINH_REDUCE_SCATTER;
   return {kind, what.count * (is_part ? what.num_ranks : 1) *
-                    tinh_dtype_size(static_cast<tinh_dtype_t>(what.wire))};
+                    tinh_dtype_size(
+                        static_cast<tinh_dtype_t>(what.communication_dtype))};
 }
 
 static std::string name_of(const tinh_artifact_t &artifact,

@@ -25,10 +25,11 @@ static NamedAttribute kindAttribute(GraphOps &ops, ReduceKind kind) {
 }
 
 static Value allReduce(GraphOps &ops, ReduceKind kind, Value x,
-                       std::optional<Type> wire = {}) {
+                       std::optional<Type> communicationDtype = {}) {
   SmallVector<NamedAttribute> attributes = {kindAttribute(ops, kind)};
-  if (wire)
-    attributes.push_back(ops.attr("wire", TypeAttr::get(*wire)));
+  if (communicationDtype)
+    attributes.push_back(
+        ops.attr("communication_dtype", TypeAttr::get(*communicationDtype)));
   return ops.create<graph::AllReduceOp>({x}, attributes);
 }
 
@@ -38,7 +39,7 @@ static void differentiateAllReduce(Vjp<graph::AllReduceOp> &vjp) {
     GraphOps &ops = vjp.ops;
     ReduceKind kind = vjp.op.getKind();
     if (kind != ReduceKind::Max)
-      return allReduce(ops, kind, vjp.dy(), vjp.op.getWire());
+      return allReduce(ops, kind, vjp.dy(), vjp.op.getCommunicationDtype());
     Value x = vjp.op.getX();
     Value isLargest = ops.compare(graph::ComparePredicate::Equal, x, vjp.y());
     Value count = allReduce(ops, ReduceKind::Sum,

@@ -50,7 +50,7 @@ struct DataParallelRequest {
   std::int64_t shardOptimizer = 0;
   /// The communication dtype, as which gradients of f32 are sent: "bf16";
   /// empty: as they are.
-  std::string wire = {};
+  std::string communicationDtype = {};
 };
 
 /// What a model is trained by; docs/training.md has the names.

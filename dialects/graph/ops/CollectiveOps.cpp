@@ -28,9 +28,10 @@ static LogicalResult fail(std::optional<Location> loc, StringRef op,
   return emitOptionalError(loc, "'", op, "' op ", why);
 }
 
-/// What `kind` and `wire` ask of the elements.
+/// What `kind` and `communication_dtype` ask of the elements.
 static LogicalResult checkReduction(std::optional<Location> loc, StringRef op,
-                                    ReduceKind kind, std::optional<Type> wire,
+                                    ReduceKind kind,
+                                    std::optional<Type> communicationDtype,
                                     RankedTensorType x) {
   Type element = x.getElementType();
   if (kind != ReduceKind::Sum && kind != ReduceKind::Mean &&
@@ -40,7 +41,7 @@ static LogicalResult checkReduction(std::optional<Location> loc, StringRef op,
                     stringifyReduceKind(kind));
   if (kind == ReduceKind::Mean && !isa<FloatType>(element))
     return fail(loc, op, "has a mean of floats, found " + shapeToString(x));
-  if (wire && !(element.isF32() && wire->isBF16()))
+  if (communicationDtype && !(element.isF32() && communicationDtype->isBF16()))
     return fail(loc, op, "sends f32 as bf16 or as it is, nothing else");
   return success();
 }
@@ -78,7 +79,7 @@ LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *,
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   types.push_back(x);
   return checkReduction(loc, getOperationName(), adaptor.getKind(),
-                        adaptor.getWire(), x);
+                        adaptor.getCommunicationDtype(), x);
 }
 
 LogicalResult ReduceScatterOp::inferReturnTypes(MLIRContext *,
@@ -88,7 +89,7 @@ LogicalResult ReduceScatterOp::inferReturnTypes(MLIRContext *,
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   int64_t ranks = adaptor.getRanks();
   if (failed(checkReduction(loc, getOperationName(), adaptor.getKind(),
-                            adaptor.getWire(), x)) ||
+                            adaptor.getCommunicationDtype(), x)) ||
       failed(checkRanks(loc, getOperationName(), x, ranks, /*divides=*/true)))
     return failure();
   types.push_back(withFirst(x, x.getDimSize(0) / ranks));

@@ -29,18 +29,18 @@ def Graph_AllReduceOp : Graph_CollectiveOp<"all_reduce">, Graph_Facts<"None", 1,
   let summary = "The reduction of the tensors of all ranks";
   let description = [{
     `kind` is sum, mean or max, the mean one of floats. Elements are added in the order
-    of the ranks, f16 and bf16 in f32. With `wire`, f32 is sent as bf16 and added in
+    of the ranks, f16 and bf16 in f32. With `communication_dtype`, f32 is sent as bf16 and added in
     f32; the result is rounded to bf16, too.
 
     Collectives stand in a function's own block, in no branch or loop: all ranks run
     the same ones, in the same order. The tensors of all ranks have one type.
 
-    Example: `%g = graph.all_reduce mean %dw wire bf16 : tensor<1000x100xf32>`
+    Example: `%g = graph.all_reduce mean %dw communication_dtype bf16 : tensor<1000x100xf32>`
   }];
   let arguments = (ins Graph_ReduceKind:$kind, Graph_ReducibleTensor:$x,
-                       OptionalAttr<TypeAttr>:$wire);
+                       OptionalAttr<TypeAttr>:$communication_dtype);
   let results = (outs Res<Graph_ReducibleTensor, "", [MemAlloc]>:$y);
-  let assemblyFormat = [{$kind $x (`wire` $wire^)? attr-dict `:` type($x)}];
+  let assemblyFormat = [{$kind $x (`communication_dtype` $communication_dtype^)? attr-dict `:` type($x)}];
 }
 
 def Graph_ReduceScatterOp : Graph_CollectiveOp<"reduce_scatter">,
@@ -53,9 +53,9 @@ def Graph_ReduceScatterOp : Graph_CollectiveOp<"reduce_scatter">,
     Example: `%g = graph.reduce_scatter mean %dw ranks 4 : tensor<1000xf32> -> tensor<250xf32>`
   }];
   let arguments = (ins Graph_ReduceKind:$kind, Graph_ReducibleTensor:$x,
-                       I64Attr:$ranks, OptionalAttr<TypeAttr>:$wire);
+                       I64Attr:$ranks, OptionalAttr<TypeAttr>:$communication_dtype);
   let results = (outs Res<Graph_ReducibleTensor, "", [MemAlloc]>:$y);
-  let assemblyFormat = [{$kind $x `ranks` $ranks (`wire` $wire^)? attr-dict
+  let assemblyFormat = [{$kind $x `ranks` $ranks (`communication_dtype` $communication_dtype^)? attr-dict
       `:` type($x) `->` type($y)}];
 }
 

@@ -253,7 +253,7 @@ typedef struct tinh_collective_desc {
   uint32_t kind;      /* tinh_collective_kind_t */
   uint32_t reduction; /* tinh_reduction_t */
   uint32_t dtype;     /* tinh_dtype_t, and as what it is sent: */
-  uint32_t wire;
+  uint32_t communication_dtype;
   uint32_t root;
   uint32_t num_ranks; /* How many there must be; 0: any number. An ALL_GATHER
                          and a REDUCE_SCATTER are for a number. */

@@ -59,7 +59,7 @@ typedef struct tinh_collective {
   /* The communication dtype, as which elements are sent: `dtype`, or
    * TINH_DTYPE_BF16 for one of f32, whose sums are in f32 and sent as bf16
    * again. */
-  tinh_dtype_t wire;
+  tinh_dtype_t communication_dtype;
   uint32_t root;
   uint64_t count;
   /* Dense, aligned to the element's size, and left alone by the program until

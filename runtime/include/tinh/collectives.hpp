@@ -57,7 +57,7 @@ public:
   void broadcast(tinh_buffer_t buffer, uint32_t root = 0) const {
     tinh_collective_t what = {};
     what.kind = TINH_BROADCAST;
-    what.dtype = what.wire = TINH_DTYPE_U8;
+    what.dtype = what.communication_dtype = TINH_DTYPE_U8;
     what.root = root;
     what.count = buffer.size;
     what.input = what.output = buffer.data;
@@ -68,7 +68,7 @@ public:
   void all_gather(tinh_buffer_t own, void *all) const {
     tinh_collective_t what = {};
     what.kind = TINH_ALL_GATHER;
-    what.dtype = what.wire = TINH_DTYPE_U8;
+    what.dtype = what.communication_dtype = TINH_DTYPE_U8;
     what.count = own.size;
     what.input = own.data;
     what.output = all;
@@ -80,7 +80,7 @@ public:
     tinh_collective_t what = {};
     what.kind = TINH_ALL_REDUCE;
     what.reduction = TINH_REDUCE_SUM;
-    what.dtype = what.wire = TINH_DTYPE_F64;
+    what.dtype = what.communication_dtype = TINH_DTYPE_F64;
     what.count = numbers.size();
     what.input = what.output = numbers.data();
     run(what);

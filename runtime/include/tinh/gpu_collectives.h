@@ -36,7 +36,7 @@ typedef struct tinh_gpu_collectives {
    * runs beside it. All ranks start the same ones in the same order. Sums of
    * f16 and bf16 may be rounded after each addition, and the order of additions
    * is NCCL's. Not done by NCCL, and refused: the maximum of floats, which
-   * would lose NaN, and another `wire` than `dtype`. */
+   * would lose NaN, and another `communication_dtype` than `dtype`. */
   const char *(*start)(tinh_collectives_t *collectives,
                        const tinh_collective_t *collective, void *stream,
                        uint64_t *out_ticket);

@@ -79,11 +79,11 @@ bool valid_collective(const tinh_collective_desc_t &collective) {
   bool is_for_a_number = collective.kind == TINH_ALL_GATHER ||
                          collective.kind == TINH_REDUCE_SCATTER;
   bool is_rounded = is_reduction && collective.dtype == TINH_DTYPE_F32 &&
-                    collective.wire == TINH_DTYPE_BF16;
+                    collective.communication_dtype == TINH_DTYPE_BF16;
   return collective.kind <= TINH_BROADCAST &&
          collective.reduction <= TINH_REDUCE_MAX &&
          element_size(collective.dtype) != 0 &&
-         (collective.wire == collective.dtype || is_rounded) &&
+         (collective.communication_dtype == collective.dtype || is_rounded) &&
          (collective.num_ranks != 0 || !is_for_a_number) &&
          collective_size(collective, 0) && collective_size(collective, 1);
 }

@@ -22,7 +22,7 @@ void compare_ranks(tinh_collectives_t &table, const char *what,
   numbers[count] = number;
   tinh_collective_t gather = {};
   gather.kind = TINH_ALL_GATHER;
-  gather.dtype = gather.wire = TINH_DTYPE_U64;
+  gather.dtype = gather.communication_dtype = TINH_DTYPE_U64;
   gather.count = 1;
   gather.input = &numbers[count];
   gather.output = numbers.get();

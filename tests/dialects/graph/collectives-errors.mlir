@@ -19,7 +19,7 @@ func.func @f(%x: tensor<4xi32>) -> tensor<4xi32> {
 
 func.func @f(%x: tensor<4xf64>) -> tensor<4xf64> {
   // expected-error @+1 {{sends f32 as bf16 or as it is, nothing else}}
-  %0 = graph.all_reduce sum %x wire bf16 : tensor<4xf64>
+  %0 = graph.all_reduce sum %x communication_dtype bf16 : tensor<4xf64>
   return %0 : tensor<4xf64>
 }
 

@@ -95,7 +95,7 @@ plan.function @main inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
 plan.function @main inputs("x": tensor<8xf32>) outputs("y": tensor<8xf32>)
     arena 0 unplanned 0 lower_bound 0 {
   // expected-error @+1 {{only reductions of f32 are sent as bf16}}
-  %0 = plan.start <all_gather, sum, f32, wire = bf16, ranks = 1> input 0[0 to 32] to output 0[0 to 32]
+  %0 = plan.start <all_gather, sum, f32, communication_dtype = bf16, ranks = 1> input 0[0 to 32] to output 0[0 to 32]
 }
 
 // -----

@@ -6,7 +6,7 @@
 // CHECK: plan.function @main
 // CHECK: %[[S0:.*]] = plan.copy input 0[0 to 32] to arena[0 to 32]
 // CHECK-NEXT: %[[S1:.*]] = plan.start after %[[S0]] <all_reduce, mean, f32> arena[0 to 32] to arena[0 to 32]
-// CHECK-NEXT: %[[S2:.*]] = plan.start <reduce_scatter, sum, f32, wire = bf16, ranks = 2> input 1[0 to 32] to arena[64 to 80]
+// CHECK-NEXT: %[[S2:.*]] = plan.start <reduce_scatter, sum, f32, communication_dtype = bf16, ranks = 2> input 1[0 to 32] to arena[64 to 80]
 // CHECK-NEXT: %[[S3:.*]] = plan.copy input 1[0 to 32] to output 0[0 to 32]
 // CHECK-NEXT: %[[S4:.*]] = plan.await %[[S1]]
 // CHECK-NEXT: %[[S5:.*]] = plan.copy after %[[S4]] arena[0 to 32] to output 1[0 to 32]
@@ -21,7 +21,7 @@ plan.function @main
     arena 128 unplanned 128 lower_bound 128 {
   %0 = plan.copy input 0[0 to 32] to arena[0 to 32]
   %1 = plan.start after %0 <all_reduce, mean, f32> arena[0 to 32] to arena[0 to 32]
-  %2 = plan.start <reduce_scatter, sum, f32, wire = bf16, ranks = 2> input 1[0 to 32] to arena[64 to 80]
+  %2 = plan.start <reduce_scatter, sum, f32, communication_dtype = bf16, ranks = 2> input 1[0 to 32] to arena[64 to 80]
   %3 = plan.copy input 1[0 to 32] to output 0[0 to 32]
   %4 = plan.await %1
   %5 = plan.copy after %4 arena[0 to 32] to output 1[0 to 32]
