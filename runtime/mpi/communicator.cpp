@@ -22,6 +22,9 @@ using namespace std::chrono_literals;
 /// that ends while another reads its memory takes that one with it (UCX).
 constexpr auto kGrace = 500ms;
 
+/// How long programs may take to start, however short the timeout is.
+constexpr Clock::duration kStarting = 10s;
+
 /// How often ranks that share memory ask MPI for heartbeats, which come every
 /// 10 ms at most.
 constexpr auto kPolling = 5ms;
@@ -60,15 +63,30 @@ Communicator::Communicator(Clock::duration timeout)
   tinh_collectives_t::failure = [](tinh_collectives_t *table) {
     return from(table).known_failure();
   };
+}
 
-  thread = std::thread([this] { run(); });
-  std::unique_lock lock(mutex);
-  for_program.wait(lock, [&] { return is_ready || !failure.empty(); });
-  if (failure.empty())
-    return;
+std::unique_ptr<Communicator> Communicator::join(Clock::duration timeout) {
+  std::unique_ptr<Communicator> owned(new Communicator(timeout));
+  Communicator &own = *owned;
+  own.thread = std::thread([&own] { own.run(); });
+  std::unique_lock lock(own.mutex);
+  Clock::duration limit = std::max(timeout, kStarting);
+  if (!own.for_program.wait_for(
+          lock, limit, [&] { return own.is_ready || !own.failure.empty(); })) {
+    std::string why = "not all ranks have joined within " + seconds(limit) +
+                      ": one of them has ended, or runs another program, or "
+                      "what needs no others";
+    // MPI may wait for them for ever. If they come, they are told.
+    own.abort_reason = why;
+    own.thread.detach();
+    owned.release();
+    throw NotJoined(why);
+  }
+  if (own.failure.empty())
+    return owned;
   lock.unlock();
-  thread.join();
-  throw Failure(failure);
+  own.thread.join();
+  throw Failure(own.failure);
 }
 
 Communicator::~Communicator() {
@@ -77,7 +95,8 @@ Communicator::~Communicator() {
     is_leaving = true;
     wake();
   }
-  thread.join();
+  if (thread.joinable())
+    thread.join();
 }
 
 const char *Communicator::begin(const tinh_collective_t &collective,

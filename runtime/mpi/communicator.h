@@ -33,11 +33,18 @@ namespace tinh::mpi {
 
 class Communicator : public tinh_collectives_t {
 public:
-  /// Throws a Failure if MPI cannot be initialised.
-  explicit Communicator(Clock::duration timeout);
+  /// The ranks of the program, once all have joined. Throws a Failure if MPI
+  /// cannot be initialised, and NotJoined if others do not do so within the
+  /// timeout, or 10 s if that is less: to be called no more then.
+  static std::unique_ptr<Communicator> join(Clock::duration timeout);
   ~Communicator();
 
+  struct NotJoined : Failure {
+    using Failure::Failure;
+  };
+
 private:
+  explicit Communicator(Clock::duration timeout);
   /// What the progress thread has begun.
   struct Active {
     std::unique_ptr<Operation> operation;

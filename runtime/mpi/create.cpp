@@ -24,14 +24,17 @@ tinh_collectives_create(const tinh_collectives_options_t *options,
                     "1000000 seconds");
     if (exists.exchange(true))
       throw Failure("this process has joined its ranks already");
-    struct Joining {
-      bool succeeds = false;
-      ~Joining() { exists = succeeds; }
-    } joining;
-    *out_collectives =
-        new Communicator(std::chrono::duration_cast<Clock::duration>(
-            std::chrono::duration<double>(timeout)));
-    joining.succeeds = true;
+    try {
+      *out_collectives =
+          Communicator::join(std::chrono::duration_cast<Clock::duration>(
+                                 std::chrono::duration<double>(timeout)))
+              .release();
+    } catch (const Communicator::NotJoined &) {
+      throw;
+    } catch (...) {
+      exists = false;
+      throw;
+    }
     return nullptr;
   } catch (const std::exception &error) {
     message = error.what();

@@ -18,13 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string seconds(Clock::duration time) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g s",
-                std::chrono::duration<double>(time).count());
-  return text;
-}
-
 bool is_complete(MPI_Request &request) {
   int complete = 0;
   check(MPI_Test(&request, &complete, MPI_STATUS_IGNORE), "MPI_Test");
@@ -32,6 +25,13 @@ bool is_complete(MPI_Request &request) {
 }
 
 } // namespace
+
+std::string seconds(Clock::duration time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g s",
+                std::chrono::duration<double>(time).count());
+  return text;
+}
 
 Peers::Peers(const Group &group, Clock::duration timeout)
     : group(group), timeout(timeout),

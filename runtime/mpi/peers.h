@@ -24,6 +24,9 @@ namespace tinh::mpi {
 
 using Clock = std::chrono::steady_clock;
 
+/// "0.5 s".
+std::string seconds(Clock::duration time);
+
 class Peers {
 public:
   Peers(const Group &group, Clock::duration timeout);

@@ -68,6 +68,15 @@ class LosingRankTest(unittest.TestCase):
     def test_stopped(self):
         self.expect("stopped", "rank 1 has given no sign of life for 1 s")
 
+    @unittest.skipIf(BY_MESSAGES, "they have nothing to send yet")
+    def test_absent(self):
+        told, text = lose(1, "absent")
+        self.assertEqual(set(told.values()), {
+            "not all ranks have joined within 10 s: one of them has ended, or runs "
+            "another program, or what needs no others"}, text)
+        if not IS_MPICH:  # Whose launcher ends the others when the first one ends.
+            self.assertEqual(set(told), {0, 2}, text)
+
     def test_hangs(self):
         self.expect("hangs", f"rank 1 has not started the {ENDLESS}; it hangs, "
                              "or runs another program")

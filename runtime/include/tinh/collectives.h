@@ -126,7 +126,8 @@ struct tinh_collectives {
 typedef struct tinh_collectives_options {
   uint32_t struct_size; /* sizeof(tinh_collectives_options_t). */
   /* After how many seconds without a sign of life a rank counts as dead, and
-   * one that has not started what others wait for as hanging. 0: 60. */
+   * one that has not started what others wait for as hanging. 0: 60. To join
+   * the others, ranks have as long, or 10 s if that is more. */
   double timeout;
 } tinh_collectives_options_t;
 
