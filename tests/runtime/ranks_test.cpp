@@ -189,7 +189,7 @@ protected:
     for (tinh_context_t *context : contexts)
       tinh_context_release(context);
     // Before the first one, ranks compare what they run.
-    EXPECT_EQ(ranks.kinds.size(), 3 + (function == sum ? 20 : 40));
+    EXPECT_EQ(ranks.kinds.size(), 4 + (function == sum ? 20 : 40));
   }
 
   static std::vector<float> expected(uint32_t count, uint32_t function,

@@ -63,7 +63,9 @@ const char *Ranks::compare(const tinh_function_desc_t &function) {
     }
     std::string name = function.name;
     compare_ranks(table, "function to run",
-                  tinh_checksum(function.num_steps, name.data(), name.size()));
+                  tinh_checksum(TINH_CHECKSUM_START, name.data(), name.size()));
+    // An artifact's function has a program for each device.
+    compare_ranks(table, "device to run on", function.num_steps);
     compared.push_back(&function);
     return nullptr;
   } catch (const Error &error) {
