@@ -273,6 +273,24 @@ class TrainingTest(BothTest):
         for devices in ((True, True, True), (True, False, True), (False, True, False)):
             self.compare(self.final_state(*devices), expected, str(devices), 1e-3)
 
+    def test_graph_scale_measures_the_program_that_runs(self):
+        ranks = self.compile_both(
+            self.model,
+            *("--train", "--loss=cross_entropy", "--optimizer=sgd,lr=0.1"),
+            "--data-parallel",
+        )
+        arguments = (ranks, "--ranks=2", "--seconds=0.01", "--json")
+        drivers = (self.without["TINH_CUDA_DRIVER"], str(cuda_test.DRIVER))
+        for driver in drivers:
+            environment = dict(
+                self.environment, TINH_CUDA_DRIVER=driver, TINH_CUDA_LIBRARIES="none"
+            )
+            done = self.run_tool("graph-scale", *arguments, env=environment)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            alone, together = json.loads(done.stdout)["scaling"]
+            self.assertGreater(alone["step_ms"], 0)
+            self.assertGreaterEqual(together["step_ms"], alone["step_ms"])
+
     def test_list(self):
         listed = self.run_without(self.both, "--list")
         self.assertIn("state on the GPU ", listed)

@@ -15,6 +15,7 @@
 #include "output_folder.h"
 #include "profile_page.h"
 #include "profile_report.h"
+#include "program.h"
 #include "report.h"
 #include "training.h"
 
@@ -228,22 +229,13 @@ bool is_for_ranks(const RunOptions &options) {
       .has_collectives;
 }
 
-/// Whether the artifact's code for a GPU is run.
-static bool runs_on_gpu(const RunOptions &options, const Module &module) {
-  if (options.of_context.device == TINH_USE_CPU)
-    return false;
-  uint32_t count = 0; // One for both goes without.
-  return module.info().needs_cuda ||
-         (tinh_cuda_device_count(&count) == TINH_OK && count > 0);
-}
-
 std::string library_for_ranks(const RunOptions &options) {
   try {
     Module module(options.artifact);
     uint32_t function =
         module.find_function(options.train ? "train_step" : options.function);
     bool on_gpus = module.function_info(function).has_gpu_collectives &&
-                   runs_on_gpu(options, module);
+                   runs_on_gpu(module, options.of_context);
     return on_gpus ? Ranks::kNccl : "";
   } catch (const Error &) { // All ranks are told once they have joined.
     return "";

@@ -12,6 +12,7 @@
 #include "command_line.h"
 #include "inputs.h"
 #include "printable.h"
+#include "program.h"
 #include "scaling_report.h"
 #include "tools.h"
 
@@ -160,11 +161,9 @@ void define(CLI::App &app, Arguments &arguments) {
   app.add_flag("--json", arguments.json, "print JSON");
 }
 
-Plan read_plan(const Arguments &arguments, const Module &module,
+Plan read_plan(const Arguments &arguments, const tinh_artifact_t &program,
                uint32_t function) {
-  const tinh_artifact_t *artifact = nullptr;
-  check(tinh_module_artifact(module.handle(), &artifact));
-  Plan plan = plan_of(*artifact, artifact->functions[function]);
+  Plan plan = plan_of(program, program.functions[function]);
   if (plan.collectives.empty())
     throw UserError("function " + arguments.function + " of " +
                     arguments.artifact +
@@ -218,7 +217,9 @@ void run(const Arguments &arguments, const Ranks &ranks) {
   ScalingReport report;
   report.model = module.info().model;
   report.function = arguments.function;
-  report.plan = read_plan(arguments, module, function);
+  const tinh_artifact_t &program =
+      program_of(module, arguments.measure.of_context);
+  report.plan = read_plan(arguments, program, function);
   report.network = arguments.network;
   std::vector<uint32_t> counts = choose_ranks(arguments, report.plan);
   if (arguments.fit)
@@ -226,7 +227,8 @@ void run(const Arguments &arguments, const Ranks &ranks) {
   if (arguments.host_share)
     report.network.host_share = *arguments.host_share;
   if (arguments.times.empty())
-    measure_steps(report.plan, module, function, ranks, arguments.measure);
+    measure_steps(report.plan, module, program, function, ranks,
+                  arguments.measure);
   else
     read_times(report.plan, arguments.times);
   Plan plan = report.plan;

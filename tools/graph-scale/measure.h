@@ -28,7 +28,9 @@ struct MeasureOptions {
 /// inputs, where collectives take none. They add up to what a run takes: steps
 /// of several threads that overlap are as much shorter. Of several ranks they
 /// are the means.
-void measure_steps(Plan &plan, const Module &module, uint32_t function,
+/// `program` is what of the module contexts run here.
+void measure_steps(Plan &plan, const Module &module,
+                   const tinh_artifact_t &program, uint32_t function,
                    const Ranks &ranks, const MeasureOptions &options);
 
 /// An all-reduce between the ranks of this machine.

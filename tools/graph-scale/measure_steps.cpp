@@ -10,6 +10,7 @@
 #include "measure.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <cstring>
 
@@ -116,7 +117,8 @@ static double seconds_of(const tinh_step_profile_t &step, uint64_t runs) {
 static std::vector<double> profile_of(const Context &context, uint32_t function,
                                       const std::vector<bool> &measured) {
   tinh_function_profile_t all = context.function_profile(function);
-  if (all.runs == 0 || all.num_steps != measured.size())
+  assert(all.num_steps == measured.size() && "another program was run");
+  if (all.runs == 0)
     throw UserError("the steps of a run are too many to be measured");
   std::vector<double> times;
   for (uint32_t i = 0; i < all.num_steps; ++i)
@@ -139,7 +141,8 @@ static void take_times(Plan &plan, const std::vector<double> &times) {
       plan.steps[i].seconds = times[i] * scale;
 }
 
-void measure_steps(Plan &plan, const Module &module, uint32_t function,
+void measure_steps(Plan &plan, const Module &module,
+                   const tinh_artifact_t &program, uint32_t function,
                    const Ranks &ranks, const MeasureOptions &options) {
   InertCollectives collectives(plan.num_ranks ? plan.num_ranks : 2,
                                ranks.table());
@@ -147,8 +150,6 @@ void measure_steps(Plan &plan, const Module &module, uint32_t function,
   wanted.collectives = collectives.handle();
   wanted.measure_steps = true;
   Context context(module, wanted);
-  const tinh_artifact_t *artifact = nullptr;
-  check(tinh_module_artifact(module.handle(), &artifact));
   Runs runs(module, context, function);
   runs.run();
   runs.run();
@@ -156,8 +157,8 @@ void measure_steps(Plan &plan, const Module &module, uint32_t function,
   ranks.sum(together); // All begin now.
   context.reset_profile();
   runs.run_for(options.seconds);
-  std::vector<double> times = profile_of(
-      context, function, are_measured(artifact->functions[function]));
+  std::vector<double> times =
+      profile_of(context, function, are_measured(program.functions[function]));
   ranks.sum(times);
   for (double &time : times)
     time /= ranks.count();
