@@ -12,6 +12,7 @@
 #include "command_line.h"
 
 #include "completion.h"
+#include "decimal.h"
 #include "man_page.h"
 #include "version.h"
 
@@ -187,6 +188,7 @@ std::optional<ExitCode> parse(CLI::App &app, int argc, char **argv,
                            (libraries.empty() ? "" : ", " + libraries),
                        "print what this is");
   add_documents(app, tool);
+  read_integers_as_decimal(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

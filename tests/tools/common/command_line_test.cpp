@@ -69,6 +69,13 @@ TEST(CommandLine, TakesTheEndsOfRanges) {
   EXPECT_EQ(parsed.runs, 1u);
 }
 
+TEST(CommandLine, ReadsIntegersAsDecimal) {
+  EXPECT_EQ(parse_all({"--runs=010"}).runs, 10u);
+  EXPECT_EQ(parse_all({"--runs=08"}).runs, 8u);
+  EXPECT_EQ(parse_all({"--threads=00"}).threads, 0u);
+  EXPECT_EQ(parse_all({"--runs=99999999999999999999"}).code, exit_usage);
+}
+
 TEST(CommandLine, RefusesWhatLiesBeyond) {
   for (const char *wrong :
        {"--threads=4097", "--threads=-1", "--threads=all", "--jobs=4097",
