@@ -20,8 +20,12 @@
 #include "training.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <filesystem>
 #include <optional>
+#include <unistd.h>
 
 namespace tinh::tools {
 namespace {
@@ -242,11 +246,23 @@ std::string library_for_ranks(const RunOptions &options) {
   }
 }
 
+/// Rather before the runs than after them. The first rank alone writes.
+static void require_place_for_state(const RunOptions &options,
+                                    const Ranks &ranks) {
+  if (options.save_state.empty() || !ranks.is_first())
+    return;
+  auto folder = std::filesystem::path(options.save_state).parent_path();
+  if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+    throw UserError("cannot write '" + options.save_state +
+                    "': " + std::strerror(errno));
+}
+
 void run(const RunOptions &options, const Ranks &ranks) {
   Module module = load_module(options);
   if (options.list)
     return options.json ? print_module_json(module.handle())
                         : print_module(module.handle());
+  require_place_for_state(options, ranks);
   uint32_t function = module.find_function(options.function);
   auto outputs = module.outputs(function);
   Inputs inputs(options, module.inputs(function));
@@ -275,6 +291,7 @@ void run(const RunOptions &options, const Ranks &ranks) {
 
 void train(const RunOptions &options, const Ranks &ranks) {
   Module module = load_module(options);
+  require_place_for_state(options, ranks);
   {
     Context context(module, options.context());
     SharedState state(module, context, ranks);

@@ -275,6 +275,13 @@ class Train(unittest.TestCase):
             "cannot write 'a': Too many levels of symbolic links", "--save-state", "a"
         )
 
+    def test_a_state_that_cannot_be_written_is_no_work_lost(self):
+        self.fails(
+            "cannot write 'no/where': No such file or directory",
+            *("--save-state", "no/where", "--checkpoint", "state"),
+        )
+        self.assertFalse((self.folder / "state").exists())
+
     def test_it_has_its_own_functions(self):
         self.fails("--function excludes --train", "--function", "predict", code=2)
 
