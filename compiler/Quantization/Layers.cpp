@@ -182,8 +182,7 @@ LogicalResult changeBias(const Layer &layer,
   return success();
 }
 
-/// An argument's location is that of its function.
-static StringRef inputName(BlockArgument argument) {
+StringRef inputName(BlockArgument argument) {
   auto main = cast<func::FuncOp>(argument.getOwner()->getParentOp());
   auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                 graph::names::kName);

@@ -56,6 +56,9 @@ mlir::LogicalResult changeBias(const Layer &layer,
                                llvm::function_ref<float(size_t, float)> changed,
                                MappedFiles &files);
 
+/// The name of a model's input, which its location, the function's, has not.
+llvm::StringRef inputName(mlir::BlockArgument argument);
+
 /// The location of what is made of `value`, called after it.
 mlir::Location locationFor(mlir::Value value, llvm::StringRef role);
 

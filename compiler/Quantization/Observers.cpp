@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Quantization/Observers.h"
 
+#include "compiler/Quantization/Layers.h"
 #include "compiler/Transforms/Constants/Constants.h"
 
 using namespace mlir;
@@ -34,6 +35,12 @@ Value reduceAll(ImplicitLocOpBuilder &b, graph::ReduceKind kind, Value x,
 // Ranges
 //===----------------------------------------------------------------------===//
 
+/// What a message about a value begins with: a node is its location already.
+static std::string subjectOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument ? ("input '" + inputName(argument) + "' ").str() : "";
+}
+
 /// The least and the largest numbers that were seen.
 static FailureOr<RangeOf> observeLimits(const Model &model,
                                         ArrayRef<Value> values) {
@@ -58,6 +65,7 @@ static FailureOr<RangeOf> observeLimits(const Model &model,
   for (auto &[value, range] : ranges)
     if (!std::isfinite(range.low) || !std::isfinite(range.high))
       return emitError(value.getLoc())
+             << subjectOf(value)
              << "is not finite on the samples, so that it has no scale: look "
                 "for what is in the data";
   return ranges;

@@ -393,7 +393,7 @@ class Quantize(tool_test.ToolTest):
         self.refuses("wrong.npz:x", "NaN in sample 7")
         x[7, 1, 2, 3] = np.inf
         np.savez(self.folder / "wrong.npz", x=x)
-        self.refuses("is not finite on the samples")
+        self.refuses(": input 'x' is not finite on the samples")
 
     def test_wrong_names(self):
         np.savez(self.folder / "wrong.npz", image=self.x, label=self.x)
