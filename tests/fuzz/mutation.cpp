@@ -173,10 +173,10 @@ std::vector<std::smatch> find_all(const std::string &text,
 void replace(std::string &line, const std::string &text,
              const std::regex &pattern, bool is_number, Random &random) {
   std::vector<std::smatch> found = find_all(line, pattern);
-  if (found.empty())
+  std::vector<std::smatch> choices = find_all(text, pattern);
+  if (found.empty() || choices.empty()) // The line is not the text's any more.
     return;
   const std::smatch &old = random.any(found);
-  std::vector<std::smatch> choices = find_all(text, pattern);
   std::string next = is_number && random.one_in(2)
                          ? std::to_string(random.number())
                          : random.any(choices).str();
