@@ -63,13 +63,14 @@ class ClipGradNormTest(tool_test.ToolTest):
     def test_refused(self):
         network = Network()
         (self.folder / "network.json").write_text(json.dumps(network.json()))
-        for text in "0", "-1", "nan":
+        for text in "0", "-1", "nan", "inf", "1e-50", "1e39":
             done = self.run_tool(
                 "graph-compile", "network.json", "--train", f"--clip-grad-norm={text}"
             )
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(
-                f"--clip-grad-norm: expected a number above 0, found {text}",
+                "--clip-grad-norm: expected a number above 0 that f32 holds, "
+                f"found {text}",
                 done.stderr,
             )
 

@@ -136,7 +136,10 @@ static CLI::Validator number(const std::string &expected,
 }
 
 CLI::Validator positive() {
-  return number("a number above 0", [](double value) { return value > 0; });
+  return number("a number above 0 that f32 holds", [](double value) {
+    auto rounded = static_cast<float>(value);
+    return rounded > 0 && std::isfinite(rounded);
+  });
 }
 
 CLI::Validator not_negative() {

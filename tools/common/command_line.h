@@ -74,7 +74,8 @@ CLI::Option *add_choice(CLI::App &app, const char *name, Value *value,
 /// A check for what is compared with: any number but NaN.
 CLI::Validator comparable();
 
-/// Checks for any number above 0, and for 0 as well.
+/// Checks for a finite number above 0, that is so in f32, too, and for one that
+/// may be 0.
 CLI::Validator positive();
 CLI::Validator not_negative();
 

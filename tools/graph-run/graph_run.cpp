@@ -86,6 +86,7 @@ static void define_ranks(CLI::App &app, RunOptions &options) {
                  "under mpirun: after so many seconds without a sign of life "
                  "a rank is given up, and all end; 60 if not given")
       ->check(CLI::Range(0.001, 1e6))
+      ->check(comparable())
       ->type_name("SECONDS");
 }
 

@@ -39,8 +39,7 @@ static void addDataParallel(CLI::App &app,
          [options](const std::string &dtype) {
            options().communicationDtype = dtype;
          },
-         "the communication dtype: send gradients of f32 as bf16; as they are "
-         "if not given")
+         "send gradients of f32 as bf16; as they are if not given")
       ->check(CLI::IsMember({"bf16"}))
       ->type_name("bf16")
       ->needs(parallel);

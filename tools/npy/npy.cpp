@@ -213,12 +213,16 @@ static bool parse_shape(const std::string &header, NpyArray *out_array) {
   return true;
 }
 
-/// What the header has as a shape, for messages.
+/// What the header has as a shape, for messages, which it may be too long for.
 static std::string shape_text(const std::string &header) {
   const char *shape = value_of(header, "shape");
-  return shape ? std::string(shape, std::strcspn(shape, ")}\n")) +
-                     (std::strchr(shape, ')') ? ")" : "")
-               : "nothing";
+  if (!shape)
+    return "nothing";
+  std::string text(shape, std::strcspn(shape, ")}\n"));
+  constexpr size_t kMost = 80;
+  if (text.size() > kMost)
+    return text.substr(0, kMost) + "…";
+  return text + (std::strchr(shape, ')') ? ")" : "");
 }
 
 /// Bytes of the whole array; false if they overflow.
