@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
+#include <cctype>
 #include <cmath>
 
 using namespace mlir;
@@ -75,11 +76,19 @@ Values ReferenceTest::evaluate(const std::string &function,
   return results.empty() ? Values() : results.front();
 }
 
+/// Where `what` is a word, and no part of one.
 static void replaceAll(std::string &text, const std::string &what,
                        const std::string &by) {
-  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos;
-       at += by.size())
-    text.replace(at, what.size(), by);
+  auto isInWord = [&](size_t at) {
+    return at < text.size() && (std::isalnum(text[at]) || text[at] == '_');
+  };
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos;) {
+    bool begins = at == 0 || !isInWord(at - 1) || !isInWord(at);
+    bool isWord = begins && !isInWord(at + what.size());
+    if (isWord)
+      text.replace(at, what.size(), by);
+    at += isWord ? by.size() : 1;
+  }
 }
 
 Values ReferenceTest::evaluateOp(const std::string &op, const std::string &type,
