@@ -112,6 +112,18 @@ private:
   Trained result;
 };
 
+/// `call` must be refused as invalid, with this in the message.
+static void expect_invalid(const std::function<void()> &call,
+                           const std::string &message) {
+  try {
+    call();
+    ADD_FAILURE() << "it was not refused";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.status(), TINH_INVALID_ARGUMENT);
+    EXPECT_THAT(error.what(), HasSubstr(message));
+  }
+}
+
 class NcclTrainTest : public testing::Test {
 protected:
   void SetUp() override {
@@ -231,13 +243,8 @@ TEST_F(NcclTrainTest, WantsTheCollectivesOfGpus) {
         ContextOptions options;
         options.collectives = &ranks;
         Trainer trainer(module, options);
-        try {
-          trainer.run(0, ranks.rank, 2);
-          ADD_FAILURE() << "it ran";
-        } catch (const Error &error) {
-          EXPECT_EQ(error.status(), TINH_INVALID_ARGUMENT);
-          EXPECT_THAT(error.what(), HasSubstr("libtinh_nccl.so"));
-        }
+        expect_invalid([&] { trainer.run(0, ranks.rank, 2); },
+                       "libtinh_nccl.so");
       },
       /*on_gpus=*/false);
 }
@@ -250,13 +257,8 @@ TEST_F(NcclTrainTest, IsOnTheGpuOfItsRank) {
     ranks.gpu = &other;
     ContextOptions options;
     options.collectives = &ranks;
-    try {
-      Context context(module, options);
-      ADD_FAILURE() << "it is there";
-    } catch (const Error &error) {
-      EXPECT_EQ(error.status(), TINH_INVALID_ARGUMENT);
-      EXPECT_THAT(error.what(), HasSubstr("set cuda_device"));
-    }
+    expect_invalid([&] { Context context(module, options); },
+                   "set cuda_device");
   });
 }
 
