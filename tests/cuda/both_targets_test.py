@@ -10,11 +10,24 @@ usage: PYTHONPATH=tests/support python tests/cuda/both_targets_test.py
 """
 
 import json
+import shutil
+import subprocess
+import unittest
 
 import numpy as np
 
 import cuda_models
 import cuda_test
+import tool_test
+
+MPIRUN = "mpirun.openmpi"
+# By root, without ssh, with more ranks than CPUs, as in containers.
+ALONE = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_plm": "isolated",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
 
 
 class BothTest(cuda_test.CudaTest):
@@ -273,12 +286,36 @@ class TrainingTest(BothTest):
         for devices in ((True, True, True), (True, False, True), (False, True, False)):
             self.compare(self.final_state(*devices), expected, str(devices), 1e-3)
 
-    def test_graph_scale_measures_the_program_that_runs(self):
-        ranks = self.compile_both(
+    def compile_for_ranks(self):
+        return self.compile_both(
             self.model,
             *("--train", "--loss=cross_entropy", "--optimizer=sgd,lr=0.1"),
             "--data-parallel",
         )
+
+    @unittest.skipUnless(shutil.which(MPIRUN), f"needs {MPIRUN}")
+    def test_ranks_run_on_one_kind_of_device(self):
+        ranks = self.compile_for_ranks()
+        graph_run = tool_test.TOOLS / "graph-run"
+        rank = (*("-n", "1", graph_run, ranks, "--train"), "--data=x.npy,y.npy")
+        environment = dict(
+            self.environment,
+            **ALONE,
+            TINH_CUDA_DRIVER=str(cuda_test.DRIVER),
+            TINH_CUDA_LIBRARIES="none",
+        )
+        done = subprocess.run(
+            (MPIRUN, *rank, ":", *rank, "--device=cpu"),
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("has another device to run on than other ranks", done.stderr)
+
+    def test_graph_scale_measures_the_program_that_runs(self):
+        ranks = self.compile_for_ranks()
         arguments = (ranks, "--ranks=2", "--seconds=0.01", "--json")
         drivers = (self.without["TINH_CUDA_DRIVER"], str(cuda_test.DRIVER))
         for driver in drivers:

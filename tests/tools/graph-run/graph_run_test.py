@@ -52,7 +52,7 @@ def npy(values, descr="<f4", code="f", shape=None, order="False"):
     header = f"{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}"
     header = header.ljust(117) + "\n"
     data = struct.pack(f"<{len(values)}{code}", *values)
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.encode() + data
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
 
 
 def read_npy(path):
@@ -109,6 +109,7 @@ class Usage(GraphRun):
             ["--threads", "-1"],
             ["--in-flight", "0"],
             ["--check-numerics=inf"],
+            ["--timeout=nan"],
             ["--input"],
             ["second.so"],
         ):
@@ -268,6 +269,13 @@ class Inputs(GraphRun):
                 f"its header has {shape} as 'shape'; expected a tuple such as (), "
                 "(3,) or (20, 6)",
             )
+
+        long = "(" * 5000
+        self.refuses(
+            npy([0.0] * 120, shape=long),
+            f"its header has {long[:80]}… as 'shape'; expected a tuple such as (), "
+            "(3,) or (20, 6)",
+        )
 
     def test_generated(self):
         results = {}
