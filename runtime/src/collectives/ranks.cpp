@@ -60,12 +60,11 @@ const char *Ranks::compare(const tinh_function_desc_t &function) {
           table, "version of the runtime",
           tinh_checksum(TINH_CHECKSUM_START, version.data(), version.size()));
       compare_ranks(table, "artifact", identity);
+      compare_ranks(table, "device to run on", on_gpu);
     }
     std::string name = function.name;
     compare_ranks(table, "function to run",
-                  tinh_checksum(TINH_CHECKSUM_START, name.data(), name.size()));
-    // An artifact's function has a program for each device.
-    compare_ranks(table, "device to run on", function.num_steps);
+                  tinh_checksum(function.num_steps, name.data(), name.size()));
     compared.push_back(&function);
     return nullptr;
   } catch (const Error &error) {

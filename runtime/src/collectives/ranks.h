@@ -40,9 +40,10 @@ void compare_ranks(tinh_collectives_t &table, const char *what,
 /// Of a context, for the runs in all its arenas.
 class Ranks {
 public:
-  /// `identity` is that of the module.
-  Ranks(tinh_collectives_t *table, uint64_t identity)
-      : table(*table), identity(identity) {}
+  /// `identity` is that of the module, of which its program for a GPU is run,
+  /// or that for the CPU.
+  Ranks(tinh_collectives_t *table, uint64_t identity, bool on_gpu)
+      : table(*table), identity(identity), on_gpu(on_gpu) {}
 
   /// Before the first collective of a function's first run: whether all ranks
   /// run the same. Null, or what has failed. Not for two threads at a time.
@@ -62,6 +63,7 @@ public:
 
 private:
   const uint64_t identity;
+  const bool on_gpu;
   std::vector<const tinh_function_desc_t *> compared;
   std::string difference, given_up; ///< What is wrong on this rank.
   std::mutex giving_up;             ///< Several runs may fail at the same time.

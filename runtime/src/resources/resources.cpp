@@ -97,7 +97,8 @@ void Resources::make_arenas() {
   bool overlap = (options.threads > 1 || gpu) && !in_lockstep();
   arenas.resize(overlap ? std::min(options.max_in_flight, 2u) : 1);
   if (options.collectives)
-    ranks = std::make_shared<Ranks>(options.collectives, module->identity());
+    ranks = std::make_shared<Ranks>(options.collectives, module->identity(),
+                                    gpu != nullptr);
   for (Arena &arena : arenas) {
     if (ranks)
       arena.collectives =
