@@ -8,9 +8,9 @@
 #include "input_source.h"
 #include "inputs.h"
 #include "measure.h"
+#include "program.h"
 
 #include <algorithm>
-#include <cassert>
 #include <chrono>
 #include <cstring>
 
@@ -117,7 +117,6 @@ static double seconds_of(const tinh_step_profile_t &step, uint64_t runs) {
 static std::vector<double> profile_of(const Context &context, uint32_t function,
                                       const std::vector<bool> &measured) {
   tinh_function_profile_t all = context.function_profile(function);
-  assert(all.num_steps == measured.size() && "another program was run");
   if (all.runs == 0)
     throw UserError("the steps of a run are too many to be measured");
   std::vector<double> times;
@@ -150,6 +149,8 @@ void measure_steps(Plan &plan, const Module &module,
   wanted.collectives = collectives.handle();
   wanted.measure_steps = true;
   Context context(module, wanted);
+  if (&program_of(module, context) != &program)
+    throw UserError("the artifact has no code for this GPU: give --device=cpu");
   Runs runs(module, context, function);
   runs.run();
   runs.run();

@@ -19,13 +19,20 @@ bool runs_on_gpu(const Module &module, const ContextOptions &options) {
          (tinh_cuda_device_count(&count) == TINH_OK && count > 0);
 }
 
-const tinh_artifact_t &program_of(const Module &module,
-                                  const ContextOptions &options) {
+static const tinh_artifact_t &program_of(const Module &module, bool on_gpu) {
   const tinh_artifact_t *artifact = nullptr;
   check(tinh_module_artifact(module.handle(), &artifact));
-  return artifact->without_gpu && !runs_on_gpu(module, options)
-             ? *artifact->without_gpu
-             : *artifact;
+  return artifact->without_gpu && !on_gpu ? *artifact->without_gpu : *artifact;
+}
+
+const tinh_artifact_t &program_of(const Module &module,
+                                  const Context &context) {
+  return program_of(module, context.info().uses_cuda);
+}
+
+const tinh_artifact_t &program_of(const Module &module,
+                                  const ContextOptions &options) {
+  return program_of(module, runs_on_gpu(module, options));
 }
 
 } // namespace tinh::tools

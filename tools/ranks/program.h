@@ -16,8 +16,10 @@ namespace tinh::tools {
 /// Whether a context with these options runs the artifact's code for a GPU.
 bool runs_on_gpu(const Module &module, const ContextOptions &options);
 
-/// The program that it runs: of an artifact for both, that for the CPU where
-/// there is no GPU. Lives as long as the module.
+/// The program that a context runs: of an artifact for both, that for the CPU
+/// where there is no GPU. Lives as long as the module.
+const tinh_artifact_t &program_of(const Module &module, const Context &context);
+/// That which one with these options should run.
 const tinh_artifact_t &program_of(const Module &module,
                                   const ContextOptions &options);
 
