@@ -27,6 +27,8 @@
 #include <optional>
 #include <unistd.h>
 
+namespace fs = std::filesystem;
+
 namespace tinh::tools {
 namespace {
 
@@ -246,15 +248,28 @@ std::string library_for_ranks(const RunOptions &options) {
   }
 }
 
+/// Where a file of that name is written, as which links are followed.
+static fs::path behind_links(fs::path path) {
+  std::error_code error; // Whoever writes it says what is wrong.
+  for (int links = 0; links < 40 && fs::is_symlink(path, error); ++links)
+    path = path.parent_path() / fs::read_symlink(path, error);
+  return path;
+}
+
 /// Rather before the runs than after them. The first rank alone writes.
 static void require_place_for_state(const RunOptions &options,
                                     const Ranks &ranks) {
   if (options.save_state.empty() || !ranks.is_first())
     return;
-  auto folder = std::filesystem::path(options.save_state).parent_path();
-  if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
-    throw UserError("cannot write '" + options.save_state +
-                    "': " + std::strerror(errno));
+  fs::path path = behind_links(options.save_state);
+  fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::string why;
+  if (access((folder / ".").c_str(), W_OK) != 0)
+    why = std::strerror(errno);
+  else if (std::error_code error; fs::is_directory(path, error))
+    why = std::strerror(EISDIR);
+  if (!why.empty())
+    throw UserError("cannot write '" + options.save_state + "': " + why);
 }
 
 void run(const RunOptions &options, const Ranks &ranks) {

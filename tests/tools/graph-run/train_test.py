@@ -281,6 +281,17 @@ class Train(unittest.TestCase):
             *("--save-state", "no/where", "--checkpoint", "state"),
         )
         self.assertFalse((self.folder / "state").exists())
+        (self.folder / "link").symlink_to("no/where")
+        for place, why in (
+            ("link", "No such file or directory"),
+            ("x.npy/state", "Not a directory"),
+            (".", "Is a directory"),
+        ):
+            self.fails(f"cannot write '{place}': {why}", "--save-state", place)
+        (self.folder / "read-only").mkdir(mode=0o500)
+        (self.folder / "read-only" / "link").symlink_to("../there")
+        self.train("--save-state", "read-only/link")
+        self.assertTrue((self.folder / "there").exists())
 
     def test_it_has_its_own_functions(self):
         self.fails("--function excludes --train", "--function", "predict", code=2)
