@@ -136,6 +136,11 @@ static CLI::Validator number(const std::string &expected,
 }
 
 CLI::Validator positive() {
+  return number("a finite number above 0",
+                [](double value) { return value > 0 && std::isfinite(value); });
+}
+
+CLI::Validator positive_in_f32() {
   return number("a number above 0 that f32 holds", [](double value) {
     auto rounded = static_cast<float>(value);
     return rounded > 0 && std::isfinite(rounded);

@@ -74,9 +74,10 @@ CLI::Option *add_choice(CLI::App &app, const char *name, Value *value,
 /// A check for what is compared with: any number but NaN.
 CLI::Validator comparable();
 
-/// Checks for a finite number above 0, that is so in f32, too, and for one that
-/// may be 0.
+/// Checks for a finite number above 0, for one that f32 holds as such, and for
+/// any number from 0 on.
 CLI::Validator positive();
+CLI::Validator positive_in_f32();
 CLI::Validator not_negative();
 
 /// A check for one of `names` or a page's file, FILE.html.

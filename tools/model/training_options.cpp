@@ -79,7 +79,7 @@ void addTraining(CLI::App &app, bool *train,
   app.add_option("--clip-grad-norm", training->clipGradNorm,
                  "scale gradients down so that the norm of all of them "
                  "together is at most this")
-      ->check(positive())
+      ->check(positive_in_f32())
       ->type_name("NORM");
   addDataParallel(app, &training->dataParallel);
 }
