@@ -12,17 +12,19 @@
 
 namespace tinh::tools {
 
+/// Takes leading zeros away; says what is wrong if it is no integer.
 static std::string make_decimal(std::string &text) {
   size_t first = text.find_first_not_of("+-") == 1 ? 1 : 0;
-  if (text.empty() || !std::all_of(text.begin() + first, text.end(),
-                                   [](char c) { return c >= '0' && c <= '9'; }))
-    return "";
+  bool has_digits = text.size() > first;
+  if (!has_digits || !std::all_of(text.begin() + first, text.end(),
+                                  [](char c) { return c >= '0' && c <= '9'; }))
+    return "expected a decimal integer, not '" + text + "'";
   size_t zeros = text.find_first_not_of('0', first);
   text.erase(first, std::min(zeros, text.size() - 1) - first);
   int64_t value = 0;
   const char *begin = text.data() + (text.front() == '+' ? 1 : 0);
   auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-  return error == std::errc() ? "" : text + " is more than an integer holds";
+  return error == std::errc() ? "" : text + " is beyond what an integer holds";
 }
 
 void read_integers_as_decimal(CLI::App &app) {

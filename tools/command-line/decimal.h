@@ -12,9 +12,9 @@
 
 namespace tinh::tools {
 
-/// Has all options of integers read as decimal, and refuse what no integer
-/// holds: CLI11 takes 010 for octal, and the largest integer for what is beyond
-/// it.
+/// Has all options of integers, of their own or by their range, refuse what is
+/// no decimal number of 64 bits: CLI11 takes 010 for octal, and the largest
+/// integer for what is beyond it.
 void read_integers_as_decimal(CLI::App &app);
 
 } // namespace tinh::tools

@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 using namespace tinh::tools;
 
 namespace {
@@ -20,6 +22,8 @@ namespace {
 struct Parsed {
   std::optional<ExitCode> code;
   uint32_t threads = 7, runs = 20, gpu = 3;
+  int64_t seed = 0;
+  std::vector<int> numbers;
   unsigned jobs = 0;
   tinh_use_device_t device = TINH_USE_ANY;
 };
@@ -31,6 +35,9 @@ Parsed parse_all(std::vector<std::string> arguments) {
   add_jobs(app, &parsed.jobs);
   add_runs(app, &parsed.runs);
   add_device(app, &parsed.device, &parsed.gpu);
+  app.add_option("--seed", parsed.seed)
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()));
+  app.add_option("--numbers", parsed.numbers)->delimiter(',');
   std::vector<char *> argv = {const_cast<char *>("tool")};
   for (std::string &argument : arguments)
     argv.push_back(argument.data());
@@ -73,7 +80,14 @@ TEST(CommandLine, ReadsIntegersAsDecimal) {
   EXPECT_EQ(parse_all({"--runs=010"}).runs, 10u);
   EXPECT_EQ(parse_all({"--runs=08"}).runs, 8u);
   EXPECT_EQ(parse_all({"--threads=00"}).threads, 0u);
-  EXPECT_EQ(parse_all({"--runs=99999999999999999999"}).code, exit_usage);
+  EXPECT_EQ(parse_all({"--runs=+08"}).runs, 8u);
+  EXPECT_EQ(parse_all({"--numbers=-010,010,-0"}).numbers,
+            std::vector({-10, 10, 0}));
+  EXPECT_EQ(parse_all({"--seed=9223372036854775807"}).seed,
+            std::numeric_limits<int64_t>::max());
+  for (const char *wrong : {"9223372036854775808", "99999999999999999999",
+                            "0x10", " 010", "1e3", ""})
+    EXPECT_EQ(parse_all({"--seed", wrong}).code, exit_usage) << wrong;
 }
 
 TEST(CommandLine, RefusesWhatLiesBeyond) {
