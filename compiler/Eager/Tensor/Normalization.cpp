@@ -82,7 +82,7 @@ static Tensor normalize(const Operand &x, const Shape &shape,
     fits = impl.sizes[impl.rank() - sizes.size() + i] == sizes[i];
   if (!fits)
     fail(call, "the last dimensions of shape ", impl.sizes, " are not ", sizes);
-  Tensor scale = parameterOf("weights", weights, sizes, impl, call);
+  Tensor scale = parameterOf("weight", weights, sizes, impl, call);
   Tensor shift = parameterOf("bias", bias, sizes, impl, call);
   Tensor out = makeTensor(impl.dtype, impl.sizes);
   if (impl.numElements() != 0)
@@ -138,7 +138,7 @@ static Tensor applyStatistics(const TensorImpl &x, const Tensor &mean,
   auto op = [&](const Tensor &tensor) { return sameCall(tensor, call); };
   Tensor center = parameterOf("mean", mean, channels, x, call);
   Tensor spread = parameterOf("variance", variance, channels, x, call);
-  Tensor scale = parameterOf("weights", weights, channels, x, call);
+  Tensor scale = parameterOf("weight", weights, channels, x, call);
   Tensor offset = parameterOf("bias", bias, channels, x, call);
   Tensor factor = rsqrt(op(add(op(spread), epsilon)));
   if (scale.defined())
@@ -217,7 +217,7 @@ static Tensor normalizeGroups(const Operand &x, int64_t groups,
     return copied(impl, impl.dtype, call);
   auto op = [&](const Tensor &value) { return sameCall(value, call); };
   Dims channels = Dims::filled(1, impl.sizes[1]);
-  Tensor scale = parameterOf("weights", weights, channels, impl, call);
+  Tensor scale = parameterOf("weight", weights, channels, impl, call);
   Tensor shift = parameterOf("bias", bias, channels, impl, call);
   int64_t size = impl.numElements() / impl.sizes[0] / groups;
   Shape parts = {impl.sizes[0], groups, size};
@@ -294,7 +294,7 @@ Tensor tinh::embedding(Operand weights, Operand indices) {
   Tensor table = toTensor(weights, call), places = toTensor(indices, call);
   const TensorImpl &impl = use(table, call);
   if (impl.rank() != 2)
-    fail(call, "weights of shape ", impl.sizes, " must be [count, width]");
+    fail(call, "a weight of shape ", impl.sizes, " must be [count, width]");
   if (!DType(use(places, call).dtype).is_integer())
     fail(call, "indices have dtype ", DType(use(places, call).dtype),
          "; they must be integers");

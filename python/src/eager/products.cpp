@@ -19,7 +19,7 @@ void bind_products(Operations &ops) {
         return linear(x, weights, or_none(bias));
       },
       nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), Queues(),
-      "x · weightsᵀ + bias; weights are [out, in].");
+      "x · weightᵀ + bias; the weight is [out, in].");
   m.def(
       "scaled_dot_product_attention",
       [](const Given &query, const Given &key, const Given &value,

@@ -33,7 +33,7 @@ void define(nb::module_ &m, const char *name, Convolution function) {
       nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(),
       nb::arg("stride") = 1, nb::arg("padding") = 0, nb::arg("dilation") = 1,
       nb::arg("groups") = 1, Queues(),
-      "Of [N, C, spatial...] and weights [O, C / groups, kernel...]. Lists "
+      "Of [N, C, spatial...] and a weight [O, C / groups, kernel...]. Lists "
       "are\n"
       "by spatial dimension; padding may have twice as many: those before,\n"
       "then those after.");
@@ -154,7 +154,7 @@ void bind_windows(nb::module_ &m) {
       nb::arg("stride") = 1, nb::arg("padding") = 0,
       nb::arg("output_padding") = 0, nb::arg("dilation") = 1,
       nb::arg("groups") = 1, Queues(),
-      "Of [N, C, spatial...], one to three spatial dimensions, and weights\n"
+      "Of [N, C, spatial...], one to three spatial dimensions, and a weight\n"
       "[C, O / groups, kernel...].");
   define(m, "max_pool1d", &max_pool1d);
   define(m, "max_pool2d", &max_pool2d);

@@ -39,7 +39,7 @@ TEST(Errors, ShapesThatDoNotFit) {
   EXPECT_ERROR("concat", "must be equal but for dimension 0", concat({x, y}));
   EXPECT_ERROR("stack", "must be equal", stack({x, y}));
   EXPECT_ERROR("expand", "does not broadcast to [2, 4]", x.expand({2, 4}));
-  EXPECT_ERROR("linear", "weights must be [out, in]", linear(x, y));
+  EXPECT_ERROR("linear", "the weight must be [out, in]", linear(x, y));
   EXPECT_ERROR("conv2d", "channels",
                conv2d(zeros({1, 2, 5, 5}), zeros({4, 3, 3, 3})));
   EXPECT_ERROR("max_pool2d", "does not fit",

@@ -127,7 +127,7 @@ Tensor tinh::linear(Operand x, Operand weights, const Tensor &bias) {
   const TensorImpl &impl = use(input, call), &w = use(matrix, call);
   if (w.rank() != 2 || impl.rank() == 0 || impl.sizes.back() != w.sizes[1])
     fail(call, "shapes ", impl.sizes, " and ", w.sizes,
-         ": weights must be [out, in], and in is ",
+         ": the weight must be [out, in], and in is ",
          impl.rank() ? impl.sizes.back() : 0, " here");
   const TensorImpl *added = nullptr;
   if (offset.defined()) {
@@ -135,7 +135,7 @@ Tensor tinh::linear(Operand x, Operand weights, const Tensor &bias) {
     requireSameDType(impl, *added, call);
     if (added->rank() != 1 || added->sizes[0] != w.sizes[0])
       fail(call, "bias has shape ", added->sizes, "; it must be [", w.sizes[0],
-           "], as the weights ", w.sizes, " say");
+           "], as the weight ", w.sizes, " says");
   }
   Tensor transposed = matrix.t(x.at);
   if (impl.rank() <= 2)

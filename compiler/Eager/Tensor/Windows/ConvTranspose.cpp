@@ -176,15 +176,15 @@ Tensor tinh::conv_transpose(Operand x, Operand weights, const Tensor &bias,
   Tensor offset = lowered(bias, call);
   const TensorImpl &w = use(kernel, call);
   if (w.rank() < 3 || w.rank() > 5)
-    fail(call, "weights have shape ", w.sizes,
-         "; they must be [C, O / groups, …] with 1 to 3 spatial dimensions");
+    fail(call, "the weight has shape ", w.sizes,
+         "; it must be [C, O / groups, …] with 1 to 3 spatial dimensions");
   uint32_t rank = w.rank() - 2;
   Tensor input = lowered(withBatch(x, rank, call), call);
   const TensorImpl &impl = use(input, call);
   checkWeights(impl, w, rank, groups, call);
   if (w.sizes[0] != impl.sizes[1] || w.sizes[0] % groups != 0)
-    fail(call, "weights of shape ", w.sizes, " in ", groups,
-         " groups do not fit an input of shape ", impl.sizes);
+    fail(call, "a weight of shape ", w.sizes, " in ", groups,
+         " groups does not fit an input of shape ", impl.sizes);
   checkBias(offset, w.sizes[1] * groups, impl.dtype, call);
 
   Window asked =

@@ -116,7 +116,7 @@ void tinh::eager::checkWeights(const TensorImpl &x, const TensorImpl &weights,
                                uint32_t rank, int64_t groups,
                                const Call &call) {
   if (weights.rank() != rank + 2)
-    fail(call, "weights have shape ", weights.sizes, "; they must have ",
+    fail(call, "the weight has shape ", weights.sizes, "; it must have ",
          rank + 2, " dimensions");
   if (x.dtype != weights.dtype)
     fail(call, "dtypes ", DType(x.dtype), " and ", DType(weights.dtype),
@@ -168,7 +168,7 @@ static Tensor conv(uint32_t rank, const Operand &x, const Operand &weights,
   const TensorImpl &impl = use(input, call), &w = use(kernel, call);
   checkWeights(impl, w, rank, groups, call);
   if (w.sizes[1] * groups != impl.sizes[1] || w.sizes[0] % groups != 0)
-    fail(call, "weights of shape ", w.sizes, " in ", groups, " groups are for ",
+    fail(call, "a weight of shape ", w.sizes, " in ", groups, " groups is for ",
          w.sizes[1] * groups, " channels and a multiple of ", groups,
          " outputs; the input has shape ", impl.sizes);
   checkBias(offset, w.sizes[0], impl.dtype, call);
