@@ -42,7 +42,7 @@ MUTATION_SETTINGS = tuple(
 
 # Those that an artifact has code for if nothing else is asked for. What is checked
 # on chips is checked on one for each way that code differs, unless CUDA_CHIPS=all is
-# in the environment; and so are steps of what each is checked alone.
+# in the environment, as are some training steps.
 ALL_CHIPS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100")
 THOROUGH = os.environ.get("CUDA_CHIPS") == "all"
 CHIPS = ALL_CHIPS if THOROUGH else ("sm_75", "sm_80", "sm_90a")

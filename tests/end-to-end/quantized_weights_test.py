@@ -116,7 +116,7 @@ class QuantizedWeightsTest(tool_test.ToolTest):
     def test_matmul_nbits(self):
         zeros = (None, "integers", "floats")
         for rows, zero, bits in combinations(ROWS, zeros, (4, 8)):
-            with self.subTest(bits=bits, zero=zero):
+            with self.subTest(rows=rows, bits=bits, zero=zero):
                 self.assertProduct(
                     *self.blocked(rows, 128, 80, bits, 32, zero, bias=True)
                 )
@@ -173,7 +173,7 @@ class QuantizedWeightsTest(tool_test.ToolTest):
             blocks = (72, 4) if transpose else (4, 72)
             shape = {"of blocks": blocks, "of columns": (72,), "of all": ()}[of]
             block = 32 if of == "of blocks" else 0
-            with self.subTest(dtype=dtype, scales=of, transpose=transpose):
+            with self.subTest(dtype=dtype, scales=of, rows=rows, transpose=transpose):
                 scale = np.asarray(self.scales(*shape))
                 self.assertProduct(
                     *self.dequantized(rows, dtype, scale, block, transpose)

@@ -12,6 +12,7 @@ ALL = os.environ.get("COMBINATIONS") == "all"
 def combinations(*factors):
     """Values, one of each factor: so many that each two values meet, or all of them
     with COMBINATIONS=all."""
+    assert len(factors) > 1 and all(factors), factors
     every = list(itertools.product(*map(enumerate, factors)))
 
     def pairs(chosen):
