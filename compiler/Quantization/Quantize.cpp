@@ -198,7 +198,7 @@ OwningOpRef<ModuleOp> Quantizer::run() {
   if (options.maxTop1Mismatch && !expected->haveDecisions()) {
     emitError(model.location(),
               "the first output has no rows to choose the largest element of, "
-              "which a largest drop is about");
+              "which --max-top1-mismatch is about");
     return {};
   }
   if (failed(prepareLayers()))

@@ -99,8 +99,8 @@ static StepProfile describe(const tinh_step_profile_t &measured, uint32_t index,
   step.minimum = measured.min_ms;
   step.work = measured.work_ms * taken;
   step.executions *= taken;
-  if (measured.num_steps_timed ==
-      1) { // A graph's work is that of all its steps.
+  // A graph's work is that of all its steps.
+  if (measured.num_steps_timed == 1) {
     auto work = [&](double once) {
       return unless_zero(once * step.executions);
     };

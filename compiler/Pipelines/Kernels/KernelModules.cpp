@@ -15,7 +15,6 @@
 #include "compiler/Codegen/Passes.h"
 #include "compiler/Pipelines/InternalErrors.h"
 #include "dialects/graph/Graph.h"
-#include "dialects/plan/Plan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"

@@ -165,7 +165,7 @@ typedef struct tinh_view {
  *   result = activation(left * right + bias + residual)
  * in sums of f32. Left and right, the operands A and B of a GEMM, are of one
  * type, f32, f16 or bf16; so are the others, or all f32.
- *   PRODUCT: left is b x m x k, right b x k x n, the others b x m x n. Left has
+ *   MATMUL: left is b x m x k, right b x k x n, the others b x m x n. Left has
  * a stride of 1 along m or k, right along k or n, the others along n; the bias
  * has no other stride.
  *   CONVOLUTION: left is N x C x two or three spatial dimensions, right output

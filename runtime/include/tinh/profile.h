@@ -90,9 +90,9 @@ typedef struct tinh_step_profile {
 /* What one thread did of a step in a run without a break. */
 typedef struct tinh_step_span {
   uint32_t step;
-  uint32_t
-      worker; /* The thread, from 0; TINH_SPAN_OF_CUDA: the GPU, which did
-                 `num_steps_timed` steps of its profile from this one on. */
+  /* The thread, from 0; TINH_SPAN_OF_CUDA: the GPU, which did `num_steps_timed`
+   * steps of its profile from this one on. */
+  uint32_t worker;
   double begin_ms, end_ms; /* Since the run was submitted. */
 } tinh_step_span_t;
 
