@@ -35,7 +35,7 @@ class Communicator : public tinh_collectives_t {
 public:
   /// The ranks of the program, once all have joined. Throws a Failure if MPI
   /// cannot be initialised, and NotJoined if others do not do so within the
-  /// timeout, or 10 s if that is less: to be called no more then.
+  /// timeout or 10 s, whichever is longer: to be called no more then.
   static std::unique_ptr<Communicator> join(Clock::duration timeout);
   ~Communicator();
 

@@ -82,9 +82,11 @@ static void define_options(CLI::App &app, RunOptions &options) {
 }
 
 static void define_ranks(CLI::App &app, RunOptions &options) {
-  app.add_option("--timeout", options.timeout,
-                 "under mpirun: after so many seconds without a sign of life "
-                 "a rank is given up, and all end; 60 if not given")
+  app.add_option(
+         "--timeout", options.timeout,
+         "under mpirun: after so many seconds without a sign of life "
+         "a rank is given up, and all end; 60 if not given. To join them "
+         "they have as long, at least 10")
       ->check(CLI::Range(0.001, 1e6))
       ->check(comparable())
       ->type_name("SECONDS");
