@@ -230,7 +230,10 @@ TEST(Optimizers, SayWhatIsWrong) {
   expectError([] { optim::make("adam", {{"beta1", 1}}); }, "from 0 to below 1");
   expectError([] { optim::sgd({.lr = -1}); }, "lr is -1");
   expectError([] { optim::sgd({.lr = INFINITY}); },
-              "lr is inf; it must be 0 or more, and finite");
+              "lr is inf; it must be 0 or more, and finite in float32");
+  expectError([] { optim::sgd({.lr = 1e39}); }, "finite in float32");
+  expectError([] { optim::sgd({.dampening = NAN}); },
+              "dampening is nan; it must be finite in float32");
   expectError([] { optim::sgd({.nesterov = true}); }, "needs a momentum");
   expectError([] { optim::make_schedule("cos"); }, "no schedule \"cos\"");
   expectError(

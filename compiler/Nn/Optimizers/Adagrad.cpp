@@ -12,12 +12,17 @@ using namespace tinh::optim;
 
 namespace {
 
-class Adagrad : public UpdateRule {
+class Adagrad : public RuleOf<AdagradOptions> {
 public:
-  Adagrad(const AdagradOptions &options) : options(options) {}
+  static constexpr Option<AdagradOptions> kOptions[] = {
+      {"lr", &AdagradOptions::lr},
+      {"lr_decay", &AdagradOptions::lr_decay},
+      {"weight_decay", &AdagradOptions::weight_decay},
+      {"initial_accumulator_value", &AdagradOptions::initial_accumulator_value},
+      {"eps", &AdagradOptions::eps},
+  };
 
-  std::string name() const override { return "adagrad"; }
-  double learning_rate() const override { return options.lr; }
+  Adagrad(const AdagradOptions &options) : RuleOf("adagrad", options) {}
 
   std::vector<StateSpec> state() const override {
     return {{"sum", options.initial_accumulator_value}};
@@ -38,17 +43,20 @@ public:
     Tensor ratio = direction / (sqrt(state[0]) + options.eps);
     parameter.addmul_(ratio, common[0]);
   }
-
-private:
-  AdagradOptions options;
 };
 
-class RmsProp : public UpdateRule {
+class RmsProp : public RuleOf<RMSPropOptions> {
 public:
-  RmsProp(const RMSPropOptions &options) : options(options) {}
+  static constexpr Option<RMSPropOptions> kOptions[] = {
+      {"lr", &RMSPropOptions::lr},
+      {"alpha", &RMSPropOptions::alpha, Range::Factor},
+      {"eps", &RMSPropOptions::eps},
+      {"weight_decay", &RMSPropOptions::weight_decay},
+      {"momentum", &RMSPropOptions::momentum},
+      {"centered", &RMSPropOptions::centered},
+  };
 
-  std::string name() const override { return "rmsprop"; }
-  double learning_rate() const override { return options.lr; }
+  RmsProp(const RMSPropOptions &options) : RuleOf("rmsprop", options) {}
 
   std::vector<StateSpec> state() const override {
     std::vector<StateSpec> all = {{"square_avg"}};
@@ -83,52 +91,22 @@ public:
     }
     parameter.addmul_(ratio, common[0]);
   }
-
-private:
-  RMSPropOptions options;
 };
 
 } // namespace
 
 Rule optim::adagrad(const AdagradOptions &options, At at) {
-  eager::Call call{"optim::adagrad", at};
-  requireAtLeast(options.lr, 0, "lr", call);
-  requireAtLeast(options.lr_decay, 0, "lr_decay", call);
-  requireAtLeast(options.weight_decay, 0, "weight_decay", call);
-  requireAtLeast(options.initial_accumulator_value, 0,
-                 "initial_accumulator_value", call);
-  requireAtLeast(options.eps, 0, "eps", call);
-  return std::make_shared<Adagrad>(options);
+  return makeRule<Adagrad>(options, {"optim::adagrad", at});
 }
 
 Rule optim::rmsprop(const RMSPropOptions &options, At at) {
-  eager::Call call{"optim::rmsprop", at};
-  requireAtLeast(options.lr, 0, "lr", call);
-  requireFactor(options.alpha, "alpha", call);
-  requireAtLeast(options.eps, 0, "eps", call);
-  requireAtLeast(options.weight_decay, 0, "weight_decay", call);
-  requireAtLeast(options.momentum, 0, "momentum", call);
-  return std::make_shared<RmsProp>(options);
+  return makeRule<RmsProp>(options, {"optim::rmsprop", at});
 }
 
-Rule optim::makeAdagrad(nn::OptionReader &options, At at) {
-  AdagradOptions all;
-  all.lr = options.number("lr", all.lr);
-  all.lr_decay = options.number("lr_decay", all.lr_decay);
-  all.weight_decay = options.number("weight_decay", all.weight_decay);
-  all.initial_accumulator_value = options.number("initial_accumulator_value",
-                                                 all.initial_accumulator_value);
-  all.eps = options.number("eps", all.eps);
-  return adagrad(all, at);
+Rule optim::makeAdagrad(nn::OptionReader &reader, At at) {
+  return adagrad(read<Adagrad>(reader), at);
 }
 
-Rule optim::makeRmsprop(nn::OptionReader &options, At at) {
-  RMSPropOptions all;
-  all.lr = options.number("lr", all.lr);
-  all.alpha = options.number("alpha", all.alpha);
-  all.eps = options.number("eps", all.eps);
-  all.weight_decay = options.number("weight_decay", all.weight_decay);
-  all.momentum = options.number("momentum", all.momentum);
-  all.centered = options.flag("centered", all.centered);
-  return rmsprop(all, at);
+Rule optim::makeRmsprop(nn::OptionReader &reader, At at) {
+  return rmsprop(read<RmsProp>(reader), at);
 }

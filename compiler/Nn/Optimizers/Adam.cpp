@@ -19,13 +19,22 @@ using namespace tinh::optim;
 
 namespace {
 
-class Adam : public UpdateRule {
-public:
-  Adam(const AdamOptions &options, bool isDecoupled)
-      : options(options), isDecoupled(isDecoupled) {}
+template <typename All> class Adam : public RuleOf<All> {
+  using RuleOf<All>::options;
+  static constexpr bool kIsDecoupled = std::is_same_v<All, AdamWOptions>;
 
-  std::string name() const override { return isDecoupled ? "adamw" : "adam"; }
-  double learning_rate() const override { return options.lr; }
+public:
+  static constexpr Option<All> kOptions[] = {
+      {"lr", &All::lr},
+      {"beta1", &All::beta1, Range::Factor},
+      {"beta2", &All::beta2, Range::Factor},
+      {"eps", &All::eps},
+      {"weight_decay", &All::weight_decay},
+      {"amsgrad", &All::amsgrad},
+  };
+
+  Adam(const All &options)
+      : RuleOf<All>(kIsDecoupled ? "adamw" : "adam", options) {}
 
   std::vector<StateSpec> state() const override {
     std::vector<StateSpec> all = {{"exp_avg"}, {"exp_avg_sq"}};
@@ -39,7 +48,7 @@ public:
                               std::span<const Tensor>) const override {
     Tensor size = lr / expm1(step * std::log(options.beta1));
     Tensor scale = rsqrt(neg(expm1(step * std::log(options.beta2))));
-    if (!isDecoupled)
+    if (!kIsDecoupled)
       return {size, scale};
     return {size, scale, muladd(lr, -options.weight_decay, 1)};
   }
@@ -48,7 +57,7 @@ public:
               std::span<const Tensor> state,
               std::span<const Tensor> common) const override {
     Tensor direction = gradient;
-    if (!isDecoupled)
+    if (!kIsDecoupled)
       direction = decayed(gradient, parameter, options.weight_decay);
     else if (options.weight_decay != 0)
       parameter.mul_(common[2]);
@@ -60,48 +69,20 @@ public:
     Tensor ratio = state[0] / muladd(spread, common[1], options.eps);
     parameter.addmul_(ratio, common[0]);
   }
-
-private:
-  AdamOptions options;
-  bool isDecoupled;
 };
 
 } // namespace
 
-static Rule checkedAdam(const AdamOptions &options, bool isDecoupled,
-                        const eager::Call &call) {
-  requireAtLeast(options.lr, 0, "lr", call);
-  requireFactor(options.beta1, "beta1", call);
-  requireFactor(options.beta2, "beta2", call);
-  requireAtLeast(options.eps, 0, "eps", call);
-  requireAtLeast(options.weight_decay, 0, "weight_decay", call);
-  return std::make_shared<Adam>(options, isDecoupled);
-}
-
 Rule optim::adam(const AdamOptions &options, At at) {
-  return checkedAdam(options, false, {"optim::adam", at});
+  return makeRule<Adam<AdamOptions>>(options, {"optim::adam", at});
 }
-
 Rule optim::adamw(const AdamWOptions &options, At at) {
-  return checkedAdam({options.lr, options.beta1, options.beta2, options.eps,
-                      options.weight_decay, options.amsgrad},
-                     true, {"optim::adamw", at});
+  return makeRule<Adam<AdamWOptions>>(options, {"optim::adamw", at});
 }
 
-template <typename All> static All read(nn::OptionReader &options) {
-  All all;
-  all.lr = options.number("lr", all.lr);
-  all.beta1 = options.number("beta1", all.beta1);
-  all.beta2 = options.number("beta2", all.beta2);
-  all.eps = options.number("eps", all.eps);
-  all.weight_decay = options.number("weight_decay", all.weight_decay);
-  all.amsgrad = options.flag("amsgrad", all.amsgrad);
-  return all;
+Rule optim::makeAdam(nn::OptionReader &reader, At at) {
+  return adam(read<Adam<AdamOptions>>(reader), at);
 }
-
-Rule optim::makeAdam(nn::OptionReader &options, At at) {
-  return adam(read<AdamOptions>(options), at);
-}
-Rule optim::makeAdamW(nn::OptionReader &options, At at) {
-  return adamw(read<AdamWOptions>(options), at);
+Rule optim::makeAdamW(nn::OptionReader &reader, At at) {
+  return adamw(read<Adam<AdamWOptions>>(reader), at);
 }

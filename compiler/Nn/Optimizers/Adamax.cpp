@@ -14,12 +14,18 @@ using namespace tinh::optim;
 
 namespace {
 
-class Adamax : public UpdateRule {
+class Adamax : public RuleOf<AdamaxOptions> {
 public:
-  Adamax(const AdamaxOptions &options) : options(options) {}
+  static constexpr Option<AdamaxOptions> kOptions[] = {
+      {"lr", &AdamaxOptions::lr},
+      {"beta1", &AdamaxOptions::beta1, Range::Factor},
+      {"beta2", &AdamaxOptions::beta2, Range::Factor},
+      {"eps", &AdamaxOptions::eps},
+      {"weight_decay", &AdamaxOptions::weight_decay},
+  };
 
-  std::string name() const override { return "adamax"; }
-  double learning_rate() const override { return options.lr; }
+  Adamax(const AdamaxOptions &options) : RuleOf("adamax", options) {}
+
   std::vector<StateSpec> state() const override {
     return {{"exp_avg"}, {"exp_inf"}};
   }
@@ -39,29 +45,14 @@ public:
     state[1].maximum_(abs(direction) + options.eps);
     parameter.addmul_(state[0] / state[1], common[0]);
   }
-
-private:
-  AdamaxOptions options;
 };
 
 } // namespace
 
 Rule optim::adamax(const AdamaxOptions &options, At at) {
-  eager::Call call{"optim::adamax", at};
-  requireAtLeast(options.lr, 0, "lr", call);
-  requireFactor(options.beta1, "beta1", call);
-  requireFactor(options.beta2, "beta2", call);
-  requireAtLeast(options.eps, 0, "eps", call);
-  requireAtLeast(options.weight_decay, 0, "weight_decay", call);
-  return std::make_shared<Adamax>(options);
+  return makeRule<Adamax>(options, {"optim::adamax", at});
 }
 
-Rule optim::makeAdamax(nn::OptionReader &options, At at) {
-  AdamaxOptions all;
-  all.lr = options.number("lr", all.lr);
-  all.beta1 = options.number("beta1", all.beta1);
-  all.beta2 = options.number("beta2", all.beta2);
-  all.eps = options.number("eps", all.eps);
-  all.weight_decay = options.number("weight_decay", all.weight_decay);
-  return adamax(all, at);
+Rule optim::makeAdamax(nn::OptionReader &reader, At at) {
+  return adamax(read<Adamax>(reader), at);
 }

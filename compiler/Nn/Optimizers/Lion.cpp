@@ -12,12 +12,17 @@ using namespace tinh::optim;
 
 namespace {
 
-class Lion : public UpdateRule {
+class Lion : public RuleOf<LionOptions> {
 public:
-  Lion(const LionOptions &options) : options(options) {}
+  static constexpr Option<LionOptions> kOptions[] = {
+      {"lr", &LionOptions::lr},
+      {"beta1", &LionOptions::beta1, Range::Factor},
+      {"beta2", &LionOptions::beta2, Range::Factor},
+      {"weight_decay", &LionOptions::weight_decay},
+  };
 
-  std::string name() const override { return "lion"; }
-  double learning_rate() const override { return options.lr; }
+  Lion(const LionOptions &options) : RuleOf("lion", options) {}
+
   std::vector<StateSpec> state() const override { return {{"exp_avg"}}; }
 
   std::vector<Tensor> prepare(const Tensor &lr, const Tensor &,
@@ -35,27 +40,14 @@ public:
     parameter.addmul_(sign(direction), common[0]);
     moveAverage(state[0], gradient, options.beta2);
   }
-
-private:
-  LionOptions options;
 };
 
 } // namespace
 
 Rule optim::lion(const LionOptions &options, At at) {
-  eager::Call call{"optim::lion", at};
-  requireAtLeast(options.lr, 0, "lr", call);
-  requireFactor(options.beta1, "beta1", call);
-  requireFactor(options.beta2, "beta2", call);
-  requireAtLeast(options.weight_decay, 0, "weight_decay", call);
-  return std::make_shared<Lion>(options);
+  return makeRule<Lion>(options, {"optim::lion", at});
 }
 
-Rule optim::makeLion(nn::OptionReader &options, At at) {
-  LionOptions all;
-  all.lr = options.number("lr", all.lr);
-  all.beta1 = options.number("beta1", all.beta1);
-  all.beta2 = options.number("beta2", all.beta2);
-  all.weight_decay = options.number("weight_decay", all.weight_decay);
-  return lion(all, at);
+Rule optim::makeLion(nn::OptionReader &reader, At at) {
+  return lion(read<Lion>(reader), at);
 }

@@ -14,12 +14,20 @@ using namespace tinh::optim;
 
 namespace {
 
-class NAdam : public UpdateRule {
+class NAdam : public RuleOf<NAdamOptions> {
 public:
-  NAdam(const NAdamOptions &options) : options(options) {}
+  static constexpr Option<NAdamOptions> kOptions[] = {
+      {"lr", &NAdamOptions::lr},
+      {"beta1", &NAdamOptions::beta1, Range::Factor},
+      {"beta2", &NAdamOptions::beta2, Range::Factor},
+      {"eps", &NAdamOptions::eps},
+      {"weight_decay", &NAdamOptions::weight_decay},
+      {"momentum_decay", &NAdamOptions::momentum_decay},
+      {"decoupled_weight_decay", &NAdamOptions::decoupled_weight_decay},
+  };
 
-  std::string name() const override { return "nadam"; }
-  double learning_rate() const override { return options.lr; }
+  NAdam(const NAdamOptions &options) : RuleOf("nadam", options) {}
+
   std::vector<StateSpec> state() const override {
     return {{"exp_avg"}, {"exp_avg_sq"}};
   }
@@ -61,32 +69,14 @@ private:
     Tensor fading = exp(step * (options.momentum_decay * std::log(0.96)));
     return muladd(fading, -options.beta1 / 2, options.beta1);
   }
-
-  NAdamOptions options;
 };
 
 } // namespace
 
 Rule optim::nadam(const NAdamOptions &options, At at) {
-  eager::Call call{"optim::nadam", at};
-  requireAtLeast(options.lr, 0, "lr", call);
-  requireFactor(options.beta1, "beta1", call);
-  requireFactor(options.beta2, "beta2", call);
-  requireAtLeast(options.eps, 0, "eps", call);
-  requireAtLeast(options.weight_decay, 0, "weight_decay", call);
-  requireAtLeast(options.momentum_decay, 0, "momentum_decay", call);
-  return std::make_shared<NAdam>(options);
+  return makeRule<NAdam>(options, {"optim::nadam", at});
 }
 
-Rule optim::makeNAdam(nn::OptionReader &options, At at) {
-  NAdamOptions all;
-  all.lr = options.number("lr", all.lr);
-  all.beta1 = options.number("beta1", all.beta1);
-  all.beta2 = options.number("beta2", all.beta2);
-  all.eps = options.number("eps", all.eps);
-  all.weight_decay = options.number("weight_decay", all.weight_decay);
-  all.momentum_decay = options.number("momentum_decay", all.momentum_decay);
-  all.decoupled_weight_decay =
-      options.flag("decoupled_weight_decay", all.decoupled_weight_decay);
-  return nadam(all, at);
+Rule optim::makeNAdam(nn::OptionReader &reader, At at) {
+  return nadam(read<NAdam>(reader), at);
 }

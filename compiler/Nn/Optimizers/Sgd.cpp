@@ -12,12 +12,17 @@ using namespace tinh::optim;
 
 namespace {
 
-class Sgd : public UpdateRule {
+class Sgd : public RuleOf<SGDOptions> {
 public:
-  Sgd(const SGDOptions &options) : options(options) {}
+  static constexpr Option<SGDOptions> kOptions[] = {
+      {"lr", &SGDOptions::lr},
+      {"momentum", &SGDOptions::momentum},
+      {"dampening", &SGDOptions::dampening, Range::Finite},
+      {"weight_decay", &SGDOptions::weight_decay},
+      {"nesterov", &SGDOptions::nesterov},
+  };
 
-  std::string name() const override { return "sgd"; }
-  double learning_rate() const override { return options.lr; }
+  Sgd(const SGDOptions &options) : RuleOf("sgd", options) {}
 
   std::vector<StateSpec> state() const override {
     if (options.momentum == 0)
@@ -55,28 +60,18 @@ private:
   bool isDamped() const {
     return options.momentum != 0 && options.dampening != 0;
   }
-
-  SGDOptions options;
 };
 
 } // namespace
 
 Rule optim::sgd(const SGDOptions &options, At at) {
   eager::Call call{"optim::sgd", at};
-  requireAtLeast(options.lr, 0, "lr", call);
-  requireAtLeast(options.momentum, 0, "momentum", call);
-  requireAtLeast(options.weight_decay, 0, "weight_decay", call);
+  Rule rule = makeRule<Sgd>(options, call);
   if (options.nesterov && (options.momentum == 0 || options.dampening != 0))
     eager::fail(call, "nesterov needs a momentum above 0 and no dampening");
-  return std::make_shared<Sgd>(options);
+  return rule;
 }
 
-Rule optim::makeSgd(nn::OptionReader &options, At at) {
-  SGDOptions all;
-  all.lr = options.number("lr", all.lr);
-  all.momentum = options.number("momentum", all.momentum);
-  all.dampening = options.number("dampening", all.dampening);
-  all.weight_decay = options.number("weight_decay", all.weight_decay);
-  all.nesterov = options.flag("nesterov", all.nesterov);
-  return sgd(all, at);
+Rule optim::makeSgd(nn::OptionReader &reader, At at) {
+  return sgd(read<Sgd>(reader), at);
 }

@@ -7,22 +7,24 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Nn/Optimizers/UpdateRule.h"
 
+#include <cfloat>
 #include <cmath>
 
 using namespace tinh;
 using namespace tinh::optim;
 
-void optim::requireAtLeast(double value, double lowest, const char *option,
-                           const eager::Call &call) {
-  if (!(value >= lowest && std::isfinite(value)))
-    eager::fail(call, option, " is ", value, "; it must be ", lowest,
-                " or more, and finite");
-}
-
-void optim::requireFactor(double value, const char *option,
-                          const eager::Call &call) {
-  if (!(value >= 0 && value < 1))
-    eager::fail(call, option, " is ", value, "; it must be from 0 to below 1");
+void optim::checkRange(const char *name, double value, Range range,
+                       const eager::Call &call) {
+  bool isFactor = range == Range::Factor;
+  double lowest = range == Range::Finite ? -FLT_MAX : 0;
+  double highest = isFactor ? std::nextafter(1.0, 0.0) : FLT_MAX;
+  if (lowest <= value && value <= highest)
+    return;
+  const char *expected = isFactor ? "from 0 to below 1"
+                         : range == Range::Finite
+                             ? "finite in float32"
+                             : "0 or more, and finite in float32";
+  eager::fail(call, name, " is ", value, "; it must be ", expected);
 }
 
 Tensor optim::decayed(const Tensor &gradient, const Tensor &parameter,
@@ -36,7 +38,7 @@ void optim::moveAverage(const Tensor &average, const Tensor &value,
   average.addmul_(value, 1 - factor);
 }
 
-using Maker = Rule (*)(nn::OptionReader &options, At at);
+using Maker = Rule (*)(nn::OptionReader &reader, At at);
 
 static const std::vector<std::pair<std::string, Maker>> kRules = {
     {"sgd", makeSgd},         {"adam", makeAdam},   {"adamw", makeAdamW},

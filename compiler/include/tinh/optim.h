@@ -21,6 +21,7 @@
 //
 // The learning rate is a tensor of rank 0, so that a traced step sees it
 // change. All other options are numbers: they are constants of a traced step.
+// All are finite in float32, and factors of averages from 0 to below 1.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_OPTIM_H
