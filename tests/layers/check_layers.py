@@ -67,6 +67,7 @@ MAY_INCLUDE = {
     "compiler/Support": ("runtime/src/shared",),
     "compiler/Artifact": ("compiler/Planning", "compiler/Support"),
     "compiler/Codegen/CPU": (
+        "runtime/src/shared",
         "dialects/cpu",
         "dialects/graph",
         "dialects/origin",

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/Target.h"
 
+#include "runtime/src/shared/amx.h"
 #include "tinh/artifact.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -14,9 +15,6 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
-
-#include <sys/syscall.h>
-#include <unistd.h>
 
 using namespace llvm;
 
@@ -57,23 +55,14 @@ static const llvm::Target *lookupX86(std::string &message) {
   return TargetRegistry::lookupTarget(Triple(kTriple), message);
 }
 
-/// Whether Linux lets this process use AMX: a process has to ask.
-static bool mayUseTiles() {
-#if defined(SYS_arch_prctl)
-  constexpr int kRequestPermission = 0x1023, kTileData = 18;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-#else
-  return false;
-#endif
-}
-
 /// What this machine has, less AMX if no process may use it, and what LLVM
 /// would assume of its name but which is missing.
 static std::string hostFeatures() {
   SmallVector<std::string> list;
   for (const auto &feature : sys::getHostCPUFeatures()) {
     StringRef name = feature.first();
-    bool has = feature.second && (!name.starts_with("amx-") || mayUseTiles());
+    bool has =
+        feature.second && (!name.starts_with("amx-") || runtime::request_amx());
     list.push_back((has ? "+" : "-") + name.str());
   }
   llvm::sort(list);

@@ -12,12 +12,11 @@
 //===----------------------------------------------------------------------===//
 #include "artifact/cpu_features.h"
 
+#include "shared/amx.h"
 #include "tinh/artifact.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 namespace tinh::runtime {
@@ -69,15 +68,6 @@ static uint64_t read_xcr0() {
   unsigned low = 0, high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return uint64_t(high) << 32 | low;
-}
-
-static bool request_amx() {
-#if defined(SYS_arch_prctl)
-  constexpr int kRequestPermission = 0x1023, kTileData = 18;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-#else
-  return false;
-#endif
 }
 
 uint64_t detect_cpu_features(uint64_t wanted) {
