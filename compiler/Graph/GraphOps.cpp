@@ -131,24 +131,21 @@ Value GraphOps::castToPower(Value x, graph::Rounding rounding, bool saturate) {
                                RankedTensorType::get(shape(x), to));
 }
 
-Value GraphOps::reshape(Value x, ArrayRef<int64_t> to) {
+template <typename OpTy> Value GraphOps::shaped(Value x, ArrayRef<int64_t> to) {
   if (!x || shape(x) == to)
     return x;
   if (!countElements(to))
     return fail("the shape " + formatShape(to) +
                 " is negative or beyond any memory");
-  return create<graph::ReshapeOp>({x}, {},
-                                  RankedTensorType::get(to, element(x)));
+  return create<OpTy>({x}, {}, RankedTensorType::get(to, element(x)));
+}
+
+Value GraphOps::reshape(Value x, ArrayRef<int64_t> to) {
+  return shaped<graph::ReshapeOp>(x, to);
 }
 
 Value GraphOps::broadcast(Value x, ArrayRef<int64_t> to) {
-  if (!x || shape(x) == to)
-    return x;
-  if (!countElements(to))
-    return fail("the shape " + formatShape(to) +
-                " is negative or beyond any memory");
-  return create<graph::BroadcastOp>({x}, {},
-                                    RankedTensorType::get(to, element(x)));
+  return shaped<graph::BroadcastOp>(x, to);
 }
 
 Value GraphOps::transpose(Value x, ArrayRef<int64_t> permutation) {

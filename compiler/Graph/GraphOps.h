@@ -173,6 +173,11 @@ public:
                    mlir::ValueRange xs,
                    llvm::function_ref<ScanResults(const ScanArguments &)> body);
 
+private:
+  /// x by an op that gives it a shape; x itself if it has that.
+  template <typename OpTy>
+  mlir::Value shaped(mlir::Value x, llvm::ArrayRef<int64_t> to);
+
 protected:
   mlir::Value check(mlir::Value value) {
     hasFailed |= !value;

@@ -99,29 +99,27 @@ Results flatten(NodeBuilder &b) {
   return {b.reshape(x, {rows, columns})};
 }
 
-/// An attribute before opset 13, then an input. `present` says if it is there.
-std::optional<Ints> readAxes(NodeBuilder &b, bool &present) {
-  if (b.opset() < 13) {
-    present = b.hasAttribute("axes");
-    return b.intsAttribute("axes");
-  }
-  present = b.has(1);
-  return present ? b.ints(1, "axes") : Ints();
+/// The axes of input 0, or of the result if they are new: an attribute before
+/// opset 13, then an input. None if they are missing or wrong.
+std::optional<Ints> readAxes(NodeBuilder &b, bool areNew) {
+  bool isAttribute = b.opset() < 13;
+  if (!(isAttribute ? b.hasAttribute("axes") : b.has(1)))
+    return std::nullopt;
+  auto given = isAttribute ? b.intsAttribute("axes") : b.ints(1, "axes");
+  if (!given)
+    return std::nullopt;
+  return b.axes(*given, b.rank(b.input(0)) + (areNew ? given->size() : 0));
 }
 
 Results squeeze(NodeBuilder &b) {
   Value x = b.input(0);
-  bool present;
-  auto given = readAxes(b, present);
-  if (!given)
-    return {Value()};
-  auto axes = b.axes(*given, b.rank(x));
-  if (!axes)
+  auto axes = readAxes(b, /*areNew=*/false);
+  if (b.failed())
     return {Value()};
   Ints to;
   for (auto [i, extent] : llvm::enumerate(b.shape(x))) {
-    bool dropped = present ? llvm::is_contained(*axes, static_cast<int64_t>(i))
-                           : extent == 1;
+    bool dropped =
+        axes ? llvm::is_contained(*axes, static_cast<int64_t>(i)) : extent == 1;
     if (dropped && extent != 1)
       return {b.fail("dimension " + Twine(i) + " of " +
                      graph::shapeToString(x.getType()) +
@@ -134,15 +132,9 @@ Results squeeze(NodeBuilder &b) {
 
 Results unsqueeze(NodeBuilder &b) {
   Value x = b.input(0);
-  bool present;
-  auto given = readAxes(b, present);
-  if (!given)
-    return {Value()};
-  if (!present)
-    return {b.fail("axes are missing")};
-  auto axes = b.axes(*given, b.rank(x) + given->size());
+  auto axes = readAxes(b, /*areNew=*/true);
   if (!axes)
-    return {Value()};
+    return {b.failed() ? Value() : b.fail("axes are missing")};
   Ints to(b.shape(x));
   for (int64_t axis : *axes)
     to.insert(to.begin() + axis, 1);
