@@ -39,6 +39,26 @@ static std::optional<Ints> perTensor(NodeBuilder &b, StringRef name,
   return std::nullopt;
 }
 
+/// Makes the block of a scan's body, and builds there: its arguments are the
+/// iteration, the carried values, and a row of each of `xs`.
+static SmallVector<Value> startBody(NodeBuilder &b, Region &body,
+                                    ValueRange carried, ValueRange xs) {
+  Location loc = b.graph.location();
+  Block *block = b.graph.raw().createBlock(&body);
+  block->addArgument(graph::countType(b.graph.context()), loc);
+  SmallVector<Value> arguments;
+  for (Value value : carried)
+    arguments.push_back(block->addArgument(value.getType(), loc));
+  for (Value x : xs) {
+    arguments.push_back(block->addArgument(graph::rowType(x.getType()), loc));
+    auto ofRow = b.graph.boundedDimensions(x);
+    ofRow >>= 1;
+    ofRow.resize(ofRow.size() - 1);
+    b.graph.markBounded(arguments.back(), ofRow);
+  }
+  return arguments;
+}
+
 /// A scan over the first dimension of `xs`; its last carried values and its
 /// stacked rows.
 static Results scanRows(NodeBuilder &b, const GraphProto &graph,
@@ -55,18 +75,7 @@ static Results scanRows(NodeBuilder &b, const GraphProto &graph,
   Results outputs;
   {
     OpBuilder::InsertionGuard guard(raw);
-    Block *block = raw.createBlock(&region);
-    block->addArgument(graph::countType(raw.getContext()), loc);
-    SmallVector<Value> inputs;
-    for (Value value : initial)
-      inputs.push_back(block->addArgument(value.getType(), loc));
-    for (Value x : xs) {
-      inputs.push_back(block->addArgument(graph::rowType(x.getType()), loc));
-      auto ofRow = b.graph.boundedDimensions(x);
-      ofRow >>= 1;
-      ofRow.resize(ofRow.size() - 1);
-      b.graph.markBounded(inputs.back(), ofRow);
-    }
+    SmallVector<Value> inputs = startBody(b, region, initial, xs);
     if (!buildTensors(b, graph, inputs, outputs, buildSubgraph))
       return {Value()};
     graph::YieldOp::create(raw, loc, outputs);
@@ -143,12 +152,7 @@ static Results buildBatchedScan(NodeBuilder &b, const GraphProto &graph,
   Results results;
   {
     OpBuilder::InsertionGuard guard(raw);
-    Block *block = raw.createBlock(&region);
-    block->addArgument(graph::countType(raw.getContext()), loc);
-    SmallVector<Value> elements;
-    for (Value input : inputs)
-      elements.push_back(
-          block->addArgument(graph::rowType(input.getType()), loc));
+    SmallVector<Value> elements = startBody(b, region, {}, inputs);
     MutableArrayRef<Value> xs =
         MutableArrayRef<Value>(elements).drop_front(carried);
     if (!orderInputs(b, xs, /*hasAxes=*/false))
