@@ -8,7 +8,10 @@
 #ifndef TINH_COMPILER_IMPORT_FORMATS_H
 #define TINH_COMPILER_IMPORT_FORMATS_H
 
+#include "compiler/Graph/GraphBuilder.h"
 #include "compiler/Import/Import.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tinh {
 
@@ -26,6 +29,12 @@ ImportFunction importJson;
 namespace onnx {
 ImportFunction importOnnx;
 } // namespace onnx
+
+/// Ends @main, whose arguments are there, by the return of these values as
+/// outputs of these names, and erases what they do not need. For importers.
+void buildReturn(GraphBuilder &builder, mlir::func::FuncOp main,
+                 mlir::ValueRange values,
+                 llvm::ArrayRef<llvm::StringRef> names);
 
 } // namespace tinh
 

@@ -198,6 +198,20 @@ OwningOpRef<ModuleOp> importFile(StringRef path, const ImportOptions &options,
 
 } // namespace
 
+void buildReturn(GraphBuilder &builder, func::FuncOp main, ValueRange values,
+                 ArrayRef<StringRef> names) {
+  Builder b(main.getContext());
+  SmallVector<Attribute> attributes;
+  for (StringRef name : names)
+    attributes.push_back(b.getDictionaryAttr(
+        b.getNamedAttr(graph::names::kName, b.getStringAttr(name))));
+  func::ReturnOp::create(builder.raw(), main.getLoc(), values);
+  main.setFunctionType(
+      b.getFunctionType(main.getArgumentTypes(), values.getTypes()));
+  main.setAllResultAttrs(attributes);
+  eraseDeadOps(main.front());
+}
+
 std::string ImportOptions::directoryOf(StringRef model) const {
   if (!directory.empty())
     return directory;

@@ -343,16 +343,9 @@ OwningOpRef<ModuleOp> JsonImporter::import(const Json &root, StringRef path) {
     scope.fail(root["outputs"], "the model has no outputs");
   if (!built || !problems.empty())
     return nullptr;
-  builder.setLocation(loc);
-  SmallVector<Attribute> resultNames;
-  for (const std::string &output : graph.outputs)
-    resultNames.push_back(attributes.getDictionaryAttr(attributes.getNamedAttr(
-        graph::names::kName, attributes.getStringAttr(output))));
-  func::ReturnOp::create(builder.raw(), loc, results);
-  function.setFunctionType(
-      attributes.getFunctionType(types, ValueRange(results).getTypes()));
-  function.setAllResultAttrs(resultNames);
-  eraseDeadOps(*block);
+  buildReturn(
+      builder, function, results,
+      SmallVector<StringRef>(graph.outputs.begin(), graph.outputs.end()));
   if (options.weights)
     options.weights->insert_range(weights.keys());
   if (options.training) {

@@ -71,7 +71,7 @@ writeSafetensorsHeader(ArrayRef<SafetensorsEntry> entries) {
     tensors.push_back(
         {{entry.name.c_str(), dtypeOf(entry.type.getElementType()),
           static_cast<uint32_t>(shape.size()), shape.data(),
-          static_cast<uint64_t>(graph::tensorSize(entry.type))},
+          static_cast<uint64_t>(graph::tensorSize(entry.type)), nullptr},
          nullptr,
          0});
   }

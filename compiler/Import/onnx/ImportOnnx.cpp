@@ -306,17 +306,12 @@ OwningOpRef<ModuleOp> ModelImporter::build(ArrayRef<ModelInput> inputs) {
     return nullptr;
 
   SmallVector<Value> values;
-  SmallVector<Attribute> resultAttributes;
+  SmallVector<StringRef> names;
   for (const Result &result : results) {
     values.push_back(result.value);
-    resultAttributes.push_back(
-        attributes.getDictionaryAttr(nameAttribute(attributes, result.name)));
+    names.push_back(result.name);
   }
-  func::ReturnOp::create(builder.raw(), loc, values);
-  function.setFunctionType(
-      attributes.getFunctionType(inputTypes, ValueRange(values).getTypes()));
-  function.setAllResultAttrs(resultAttributes);
-  eraseDeadOps(*block);
+  buildReturn(builder, function, values, names);
   if (options.weights)
     addWeights(model.graph(), *options.weights);
   if (options.training)
