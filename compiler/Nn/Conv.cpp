@@ -90,6 +90,16 @@ Tensor ConvBase::padded(const Tensor &x) const {
   return pad(x, low, high, how);
 }
 
+Tensor ConvBase::forward(const Tensor &x) {
+  Tensor input = quantized_input(padded(x)), by = quantized_weight(weight);
+  const ConvTransposeOptions &o = options;
+  if (isTransposed)
+    return conv_transpose(input, by, bias, o.stride, o.padding,
+                          o.output_padding, o.dilation, o.groups);
+  auto conv = kernel.size() == 1 ? conv1d : conv2d;
+  return conv(input, by, bias, o.stride, o.padding, o.dilation, o.groups);
+}
+
 static ConvTransposeOptions general(const ConvOptions &o) {
   return {o.stride, o.padding, 0, o.dilation, o.groups, o.bias};
 }
@@ -99,43 +109,19 @@ Conv1d::Conv1d(int64_t in, int64_t out, const IntArray &kernel,
     : ConvBase(in, out, kernel, 1, general(options), options.padding_mode,
                false) {}
 
-Tensor Conv1d::forward(const Tensor &x) {
-  return conv1d(quantized_input(padded(x)), quantized_weight(weight), bias,
-                options.stride, options.padding, options.dilation,
-                options.groups);
-}
-
 Conv2d::Conv2d(int64_t in, int64_t out, const IntArray &kernel,
                const ConvOptions &options)
     : ConvBase(in, out, kernel, 2, general(options), options.padding_mode,
                false) {}
-
-Tensor Conv2d::forward(const Tensor &x) {
-  return conv2d(quantized_input(padded(x)), quantized_weight(weight), bias,
-                options.stride, options.padding, options.dilation,
-                options.groups);
-}
 
 ConvTranspose1d::ConvTranspose1d(int64_t in, int64_t out,
                                  const IntArray &kernel,
                                  const ConvTransposeOptions &options)
     : ConvBase(in, out, kernel, 1, options, PaddingMode::Zeros, true) {}
 
-Tensor ConvTranspose1d::forward(const Tensor &x) {
-  return conv_transpose(quantized_input(x), quantized_weight(weight), bias,
-                        options.stride, options.padding, options.output_padding,
-                        options.dilation, options.groups);
-}
-
 ConvTranspose2d::ConvTranspose2d(int64_t in, int64_t out,
                                  const IntArray &kernel,
                                  const ConvTransposeOptions &options)
     : ConvBase(in, out, kernel, 2, options, PaddingMode::Zeros, true) {}
-
-Tensor ConvTranspose2d::forward(const Tensor &x) {
-  return conv_transpose(quantized_input(x), quantized_weight(weight), bias,
-                        options.stride, options.padding, options.output_padding,
-                        options.dilation, options.groups);
-}
 
 } // namespace tinh::nn

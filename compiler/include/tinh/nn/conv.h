@@ -46,6 +46,7 @@ protected:
   ConvBase(int64_t in, int64_t out, const IntArray &kernel, int64_t dims,
            ConvTransposeOptions options, PaddingMode mode, bool isTransposed);
   void infer(const Shape &input) override;
+  Tensor forward(const Tensor &x) override;
   /// x with the padding that is not zeros.
   Tensor padded(const Tensor &x) const;
 
@@ -67,9 +68,6 @@ public:
   Conv1d(int64_t in, int64_t out, const IntArray &kernel,
          const ConvOptions &options = {});
   std::string type_name() const override { return "Conv1d"; }
-
-protected:
-  Tensor forward(const Tensor &x) override;
 };
 
 class Conv2d : public ConvBase {
@@ -77,9 +75,6 @@ public:
   Conv2d(int64_t in, int64_t out, const IntArray &kernel,
          const ConvOptions &options = {});
   std::string type_name() const override { return "Conv2d"; }
-
-protected:
-  Tensor forward(const Tensor &x) override;
 };
 
 class ConvTranspose1d : public ConvBase {
@@ -87,9 +82,6 @@ public:
   ConvTranspose1d(int64_t in, int64_t out, const IntArray &kernel,
                   const ConvTransposeOptions &options = {});
   std::string type_name() const override { return "ConvTranspose1d"; }
-
-protected:
-  Tensor forward(const Tensor &x) override;
 };
 
 class ConvTranspose2d : public ConvBase {
@@ -97,9 +89,6 @@ public:
   ConvTranspose2d(int64_t in, int64_t out, const IntArray &kernel,
                   const ConvTransposeOptions &options = {});
   std::string type_name() const override { return "ConvTranspose2d"; }
-
-protected:
-  Tensor forward(const Tensor &x) override;
 };
 
 } // namespace tinh::nn
