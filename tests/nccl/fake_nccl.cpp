@@ -8,11 +8,11 @@
 //
 // All ranks are threads of this process, on the fake GPU. As NCCL that does not
 // block may, a call is in progress until all ranks have made it; then the
-// collective is queued on all their streams, and computes when none of them has
-// work before it. What the real one does not check, and would compute wrong or
-// hang for, ends here with a line in ncclGetLastError: other calls, counts or
-// types on one rank; another stream; a call while another one is in progress.
-// Memory that is freed or left registered ends the process.
+// collective is queued on all their streams, or in graphs, and computes when
+// all have come to it. What the real one does not check, and would compute
+// wrong or hang for, ends here with a line in ncclGetLastError: other calls,
+// counts or types on one rank; another stream; a call while another one is in
+// progress. Memory that is freed or left registered ends the process.
 //
 // TINH_FAKE_NCCL_VERSION is the version it has.
 //
@@ -22,8 +22,10 @@
 #include "tests/cuda/driver/fake_library.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace tinh::nccl {
@@ -32,13 +34,8 @@ namespace tinh::nccl {
 TINH_NCCL_FUNCTIONS(TINH_DECLARE)
 #undef TINH_DECLARE
 // Those of the fake driver.
-using runtime::cuda::CUevent;
 using runtime::cuda::CUresult;
 extern "C" {
-CUresult cuEventCreate(CUevent *, unsigned);
-CUresult cuEventRecord(CUevent, CUstream);
-CUresult cuEventDestroy_v2(CUevent);
-CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned);
 CUresult cuPointerGetAttributes(unsigned, int *, void **,
                                 runtime::cuda::CUdeviceptr);
 }
@@ -76,8 +73,11 @@ struct CommObject {
   size_t rank;
   Result state = kInProgress;
   std::string error;
-  CUstream stream = nullptr; ///< Of the first call.
+  CUstream stream = nullptr; ///< Of the first call that is in no graph.
   std::map<void *, size_t> registered;
+  std::shared_ptr<std::atomic<bool>> aborted =
+      std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<int> in_graphs = std::make_shared<int>();
 };
 
 namespace {
@@ -183,29 +183,21 @@ void compute_all(const std::vector<Call> &calls) {
   }
 }
 
-/// Puts the collective on all streams: behind what each has, and before what
-/// each is given later.
-void queue(const std::vector<Call> &calls) {
-  std::vector<tinh::fake::Range> touched;
-  for (const Call &call : calls) {
-    touched.push_back(
-        {const_cast<void *>(call.input), input_size(call, calls.size())});
-    touched.push_back({call.output, output_size(call, calls.size())});
-    CUevent before = nullptr;
-    cuEventCreate(&before, runtime::cuda::kEventDisableTiming);
-    cuEventRecord(before, call.stream);
-    cuStreamWaitEvent(calls[0].stream, before, 0);
-    cuEventDestroy_v2(before);
+/// Puts the collective on the streams of all ranks.
+void queue(const Group &group, const std::vector<Call> &calls) {
+  auto together = std::make_shared<tinh::fake::Meeting::Together>();
+  together->count = calls.size();
+  together->work = [calls] { compute_all(calls); };
+  for (size_t rank = 0; rank < calls.size(); ++rank) {
+    const Call &call = calls[rank];
+    Comm comm = group.ranks[rank];
+    bool inGraph = tinh::fake::isCaptured(call.stream);
+    tinh::fake::meet(
+        call.stream, call.function,
+        {{const_cast<void *>(call.input), input_size(call, calls.size())},
+         {call.output, output_size(call, calls.size())}},
+        {together, comm->aborted, inGraph ? comm->in_graphs : nullptr});
   }
-  tinh::fake::compute(calls[0].stream, calls[0].function, touched,
-                      [calls] { compute_all(calls); });
-  CUevent done = nullptr;
-  cuEventCreate(&done, runtime::cuda::kEventDisableTiming);
-  cuEventRecord(done, calls[0].stream);
-  for (const Call &call : calls)
-    if (call.stream != calls[0].stream)
-      cuStreamWaitEvent(call.stream, done, 0);
-  cuEventDestroy_v2(done);
 }
 
 /// What the real one may not survive.
@@ -234,9 +226,11 @@ Result make(Comm comm, Call call) {
     return wrong(comm, status, "as the test wants it");
   if (comm->state != kSuccess)
     return wrong(comm, kInvalidUsage, "a call is still in progress");
-  if (comm->stream && comm->stream != call.stream)
-    return wrong(comm, kInvalidUsage, "a collective on another stream");
-  comm->stream = call.stream;
+  if (!fake::isCaptured(call.stream)) {
+    if (comm->stream && comm->stream != call.stream)
+      return wrong(comm, kInvalidUsage, "a collective on another stream");
+    comm->stream = call.stream;
+  }
   Group &group = *comm->group;
   for (const auto &other : group.calls)
     if (other && !other->same(call))
@@ -251,7 +245,7 @@ Result make(Comm comm, Call call) {
       calls.push_back(*each);
   if (calls.size() < group.calls.size())
     return kInProgress;
-  queue(calls);
+  queue(group, calls);
   for (auto &each : group.calls)
     each.reset();
   for (Comm each : group.ranks)
@@ -282,7 +276,10 @@ const char *ncclGetErrorString(Result result) {
 }
 
 const char *ncclGetLastError(Comm comm) {
-  return comm ? comm->error.c_str() : "";
+  thread_local std::string error;
+  std::lock_guard lock(mutex);
+  error = comm ? comm->error : "";
+  return error.c_str();
 }
 
 Result ncclCommInitRankConfig(Comm *comm, int num_ranks, UniqueId id, int rank,
@@ -324,6 +321,9 @@ Result ncclCommFinalize(Comm comm) {
 
 /// The others find out, as they do by the real one, when they wait.
 static Result end(Comm comm, Result of_others) {
+  // As the real one: it waits for the end of graphs that have its collectives.
+  while (comm->in_graphs.use_count() > 1)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::lock_guard lock(mutex);
   for (Comm &each : comm->group->ranks)
     if (each == comm)
@@ -335,7 +335,10 @@ static Result end(Comm comm, Result of_others) {
 }
 
 Result ncclCommDestroy(Comm comm) { return end(comm, kSuccess); }
-Result ncclCommAbort(Comm comm) { return end(comm, kRemoteError); }
+Result ncclCommAbort(Comm comm) {
+  *comm->aborted = true;
+  return end(comm, kRemoteError);
+}
 
 Result ncclCommRegister(Comm comm, void *data, size_t size, void **handle) {
   std::lock_guard lock(mutex);

@@ -34,8 +34,8 @@ bool tinh::fake::isCapturing(const State &driver) {
 bool tinh::fake::forbiddenInCapture(const char *function) {
   for (const char *part :
        {"Alloc", "MemFree", "Synchronize", "MemcpyHtoD", "MemcpyDtoH",
-        "MemsetD8_v2", "EventQuery", "ModuleUnload", "GraphLaunch",
-        "GraphUpload", "WaitEvent", "EventRecord", "StreamDestroy"})
+        "MemsetD8_v2", "Query", "ModuleUnload", "GraphLaunch", "GraphUpload",
+        "WaitEvent", "EventRecord", "StreamDestroy"})
     if (std::strstr(function, part))
       return true;
   return false;
@@ -70,11 +70,8 @@ TINH_DRIVER CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
           return kCaptureWrongThread;
         }
         Graph *captured = d.add(d.graphs);
-        for (Operation &operation : object->capture->operations) {
-          captured->nodes.push_back(std::make_unique<GraphNode>(
-              GraphNode{captured, captured->operations.size()}));
-          captured->operations.push_back(std::move(operation));
-        }
+        for (Operation &operation : object->capture->operations)
+          append(*captured, std::move(operation));
         object->capture.reset();
         *graph = reinterpret_cast<CUgraph>(captured);
         words << " graph " << *graph << " nodes " << captured->nodes.size();
@@ -85,33 +82,76 @@ TINH_DRIVER CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
 TINH_DRIVER CUresult cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph,
                                               const CUgraphNode *after,
                                               size_t count, CUgraph child) {
-  return call(
-      "cuGraphAddChildGraphNode", Needs::Context, [&](State &d, Words &words) {
-        Graph *inner = d.find(d.graphs, child, "graph");
-        if (!inner || child == graph)
-          return kInvalidHandle;
-        Operation operation;
-        operation.kind = Operation::Kind::Graph;
-        operation.child =
-            std::make_shared<const std::vector<Operation>>(inner->operations);
-        return addNode(d, words, node, graph, after, count,
-                       std::move(operation));
-      });
+  return call("cuGraphAddChildGraphNode", Needs::Context,
+              [&](State &d, Words &words) {
+                const Graph *inner = d.find(d.graphs, child, "graph");
+                Graph *outer = d.find(d.graphs, graph, "graph");
+                if (!inner || !outer || inner == outer)
+                  return kInvalidHandle;
+                words << " graph of " << inner->operations.size();
+                // Its operations, between what it comes after and its node.
+                std::vector<size_t> before;
+                for (size_t i = 0; i < count; ++i)
+                  before.push_back(
+                      reinterpret_cast<const GraphNode *>(after[i])->index);
+                size_t first = outer->operations.size();
+                for (Operation operation : inner->operations) {
+                  for (size_t &other : operation.after)
+                    other += first;
+                  if (operation.after.empty())
+                    operation.after = before;
+                  outer->operations.push_back(std::move(operation));
+                }
+                CUresult result =
+                    addNode(d, words, node, graph, after, count, Operation());
+                for (size_t i = first; i + 1 < outer->operations.size(); ++i)
+                  outer->operations.back().after.push_back(i);
+                return result;
+              });
 }
 
-CUresult tinh::fake::compute(CUstream stream, const std::string &name,
-                             const std::vector<Range> &memory,
-                             const std::function<void()> &work) {
+TINH_DRIVER CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph,
+                                         const CUgraphNode *after,
+                                         size_t count) {
+  return call("cuGraphAddEmptyNode", Needs::Context, [&](State &d, Words &w) {
+    return addNode(d, w, node, graph, after, count, Operation());
+  });
+}
+
+static CUresult compute(CUstream stream, const std::string &name,
+                        const std::vector<Range> &memory,
+                        const std::function<void()> &work,
+                        const std::optional<Meeting> &meeting) {
   return call("compute", Needs::Context, [&](State &d, Words &words) {
     words << " " << name << " stream " << stream;
     Operation operation;
     operation.kind = Operation::Kind::Compute;
     operation.kernel = name;
     operation.work = work;
+    operation.meeting = meeting;
     for (const Range &range : memory)
       operation.touched.push_back(
           {{static_cast<char *>(range.address), MemoryKind::Device},
            range.size});
     return enqueue(d, stream, std::move(operation));
   });
+}
+
+CUresult tinh::fake::compute(CUstream stream, const std::string &name,
+                             const std::vector<Range> &memory,
+                             const std::function<void()> &work) {
+  return ::compute(stream, name, memory, work, std::nullopt);
+}
+
+CUresult tinh::fake::meet(CUstream stream, const std::string &name,
+                          const std::vector<Range> &memory,
+                          const Meeting &meeting) {
+  return ::compute(stream, name, memory, meeting.together->work, meeting);
+}
+
+bool tinh::fake::isCaptured(CUstream stream) {
+  State &driver = State::get();
+  std::lock_guard lock(driver.mutex);
+  const StreamObject *object = findStream(driver, stream);
+  return object && object->capture;
 }

@@ -10,7 +10,9 @@
 
 #include "runtime/src/cuda/driver/driver.h"
 
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,27 @@ struct Range {
 __attribute__((visibility("default"))) runtime::cuda::CUresult
 compute(runtime::cuda::CUstream stream, const std::string &name,
         const std::vector<Range> &memory, const std::function<void()> &work);
+
+/// What several streams do together.
+struct Meeting {
+  struct Together {
+    size_t count;               ///< Of streams.
+    std::function<void()> work; ///< Once all have come to it.
+  };
+  std::shared_ptr<const Together> together;
+  /// Whether this one waits for the others no longer.
+  std::shared_ptr<const std::atomic<bool>> abandoned;
+  /// Lives as long as a graph has it.
+  std::shared_ptr<const void> in_graphs;
+};
+
+/// The same of work that other streams meet for.
+__attribute__((visibility("default"))) runtime::cuda::CUresult
+meet(runtime::cuda::CUstream stream, const std::string &name,
+     const std::vector<Range> &memory, const Meeting &meeting);
+
+__attribute__((visibility("default"))) bool
+isCaptured(runtime::cuda::CUstream stream);
 
 } // namespace tinh::fake
 

@@ -59,7 +59,8 @@ struct Graph;
 
 struct GraphNode {
   Graph *graph = nullptr;
-  size_t index = 0;
+  size_t number = 0; // Among the graph's nodes.
+  size_t index = 0;  // Its operation: a child graph's last.
 };
 
 struct Graph {
@@ -146,6 +147,9 @@ StreamObject *findStream(State &driver, CUstream stream);
 /// function then.
 bool isCapturing(const State &driver);
 bool forbiddenInCapture(const char *function);
+
+/// Adds an operation that is a node.
+CUgraphNode append(Graph &graph, Operation operation);
 
 /// Adds a node behind the `count` nodes of `after`, which must be different
 /// ones of the same graph.

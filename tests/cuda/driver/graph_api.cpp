@@ -28,6 +28,13 @@ TINH_DRIVER CUresult cuGraphDestroy(CUgraph graph) {
   });
 }
 
+CUgraphNode tinh::fake::append(Graph &graph, Operation operation) {
+  graph.nodes.push_back(std::make_unique<GraphNode>(
+      GraphNode{&graph, graph.nodes.size(), graph.operations.size()}));
+  graph.operations.push_back(std::move(operation));
+  return reinterpret_cast<CUgraphNode>(graph.nodes.back().get());
+}
+
 CUresult tinh::fake::addNode(State &driver, Words &words, CUgraphNode *result,
                              CUgraph handle, const CUgraphNode *after,
                              size_t count, Operation operation) {
@@ -44,17 +51,14 @@ CUresult tinh::fake::addNode(State &driver, Words &words, CUgraphNode *result,
                             "from the same");
       return kInvalidValue;
     }
-    words << " " << node->index;
+    words << " " << node->number;
   }
   operation.after.assign(indices.begin(), indices.end());
   if (std::string problem = driver.gpu.check(operation); !problem.empty()) {
     driver.gpu.log.misuse(problem);
     return kInvalidValue;
   }
-  graph->nodes.push_back(
-      std::make_unique<GraphNode>(GraphNode{graph, graph->operations.size()}));
-  graph->operations.push_back(std::move(operation));
-  *result = reinterpret_cast<CUgraphNode>(graph->nodes.back().get());
+  *result = append(*graph, std::move(operation));
   return kSuccess;
 }
 
@@ -158,6 +162,24 @@ TINH_DRIVER CUresult cuGraphMemcpyNodeSetParams(CUgraphNode handle,
       });
 }
 
+/// Whether each operation that other streams meet for comes after the one
+/// before it that is another meeting of the same ones: else they could wait for
+/// each other in a circle.
+static bool haveOneOrder(const std::vector<Operation> &operations) {
+  std::vector<std::set<size_t>> met(operations.size()); // Up to each.
+  size_t count = 0;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    for (size_t other : operations[i].after)
+      met[i].insert(met[other].begin(), met[other].end());
+    if (!operations[i].meeting)
+      continue;
+    if (met[i].size() != count++)
+      return false;
+    met[i].insert(i);
+  }
+  return true;
+}
+
 TINH_DRIVER CUresult cuGraphInstantiateWithFlags(CUgraphExec *result,
                                                  CUgraph handle,
                                                  unsigned long long) {
@@ -166,6 +188,9 @@ TINH_DRIVER CUresult cuGraphInstantiateWithFlags(CUgraphExec *result,
                 Graph *graph = d.find(d.graphs, handle, "graph");
                 if (!graph)
                   return kInvalidHandle;
+                if (!haveOneOrder(graph->operations))
+                  d.gpu.log.misuse("collectives of a graph that are in no "
+                                   "order");
                 GraphExec *exec = d.add(d.execs);
                 for (const auto &node : graph->nodes)
                   exec->indices[node.get()] = node->index;

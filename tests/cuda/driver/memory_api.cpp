@@ -136,7 +136,8 @@ TINH_DRIVER CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
     if (result)
       return result;
     d.gpu.log.synchronises("a copy from the GPU");
-    return d.gpu.finish(*d.defaultStream.last) ? kSuccess : kInvalidValue;
+    return d.gpu.finish(d.defaultStream.last, d.mutex) ? kSuccess
+                                                       : kInvalidValue;
   });
 }
 
@@ -154,7 +155,7 @@ TINH_DRIVER CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from,
     if (result || !pageable)
       return result;
     d.gpu.log.synchronises("a copy of memory that is not pinned");
-    d.gpu.finish(*findStream(d, stream)->last);
+    d.gpu.finish(findStream(d, stream)->last, d.mutex);
     return kSuccess;
   });
 }

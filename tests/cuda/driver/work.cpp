@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 namespace tinh::fake {
 
@@ -30,8 +31,6 @@ std::string Operation::describe() const {
     return "fill " + std::to_string(size);
   case Kind::Compute:
     return "library " + kernel;
-  case Kind::Graph:
-    return "graph of " + std::to_string(child->size());
   case Kind::Nothing:
     return "event";
   }
@@ -69,7 +68,8 @@ void Gpu::retire() {
   std::erase_if(streams, [](const auto &stream) { return stream->empty(); });
 }
 
-std::vector<Gpu::Candidate> Gpu::findCandidates() const {
+/// What nothing orders behind something else.
+std::vector<Gpu::Candidate> Gpu::findReady() const {
   std::vector<Candidate> candidates;
   for (const auto &stream : streams) {
     const std::shared_ptr<Work> &work = stream->front();
@@ -84,12 +84,38 @@ std::vector<Gpu::Candidate> Gpu::findCandidates() const {
         candidates.push_back({work, i});
     }
   }
+  return candidates;
+}
+
+static bool meet(const Operation &a, const Operation &b) {
+  return a.meeting && b.meeting && a.meeting->together == b.meeting->together &&
+         !*a.meeting->abandoned && !*b.meeting->abandoned;
+}
+
+/// What may run: of what streams do together, all or nothing.
+std::vector<Gpu::Candidate> Gpu::findCandidates() const {
+  const std::vector<Candidate> ready = findReady();
+  std::vector<Candidate> candidates;
+  for (const Candidate &one : ready) {
+    auto present =
+        std::count_if(ready.begin(), ready.end(), [&](const Candidate &other) {
+          return meet(one.get(), other.get());
+        });
+    if (present == 0 || size_t(present) == one.get().meeting->together->count)
+      candidates.push_back(one);
+  }
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate &a, const Candidate &b) {
               return std::pair(a.work->number, a.operation) <
                      std::pair(b.work->number, b.operation);
             });
   return candidates;
+}
+
+void Gpu::Candidate::finish() {
+  work->executed[operation] = true;
+  if (--work->left == 0)
+    work->end = std::chrono::steady_clock::now();
 }
 
 bool Gpu::advance() {
@@ -102,29 +128,44 @@ bool Gpu::advance() {
   else if (settings.schedule == Schedule::Random)
     choice = random() % candidates.size();
   Candidate &chosen = candidates[choice];
-  const Operation &operation = (*chosen.work->operations)[chosen.operation];
-  if (failure == 0)
+  const Operation operation = chosen.get();
+  bool isAbandoned = operation.meeting && *operation.meeting->abandoned;
+  if (failure == 0 && !isAbandoned)
     execute(operation);
-  chosen.work->executed[chosen.operation] = true;
-  if (--chosen.work->left == 0)
-    chosen.work->end = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < candidates.size(); ++i)
+    if (i == choice || meet(operation, candidates[i].get()))
+      candidates[i].finish();
   retire();
   return true;
 }
 
-bool Gpu::finish(const Work &work) {
-  while (!work.isDone())
-    if (!advance()) {
+bool Gpu::isMeeting() const {
+  std::vector<Candidate> ready = findReady();
+  return std::any_of(ready.begin(), ready.end(), [](const Candidate &one) {
+    return one.get().meeting.has_value();
+  });
+}
+
+bool Gpu::finish(const std::shared_ptr<Work> &wanted, std::mutex &held) {
+  std::shared_ptr<Work> work = wanted; // The stream may get another last one.
+  while (!work->isDone()) {
+    if (advance())
+      continue;
+    if (!isMeeting()) {
       log.misuse("the host waits for work that can never run");
       return false;
     }
+    held.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    held.lock();
+  }
   return true;
 }
 
 void Gpu::finishAll() {
   while (advance())
     ;
-  if (!isIdle())
+  if (!isIdle() && !isMeeting())
     log.misuse("work waits for other work in a circle");
 }
 
@@ -173,11 +214,6 @@ std::string Gpu::check(const Operation &operation) const {
         return operation.describe() + ": an operand is not within an "
                                       "allocation of the GPU";
     return {};
-  case Operation::Kind::Graph:
-    for (const Operation &inner : *operation.child)
-      if (problem = check(inner); !problem.empty())
-        return problem;
-    return {};
   case Operation::Kind::Nothing:
     return {};
   }
@@ -199,12 +235,6 @@ static std::string runKernel(const Operation &operation,
 }
 
 void Gpu::execute(const Operation &operation) {
-  if (operation.kind == Operation::Kind::Graph) {
-    for (const Operation &inner : *operation.child)
-      if (failure == 0)
-        execute(inner);
-    return;
-  }
   if (operation.kind != Operation::Kind::Nothing)
     log.add("runs " + operation.describe());
   if (operation.kind == Operation::Kind::Kernel && settings.fault != 0 &&

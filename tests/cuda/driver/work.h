@@ -16,6 +16,7 @@
 #define TINH_TESTS_CUDA_DRIVER_WORK_H
 
 #include "block.h"
+#include "compute.h"
 #include "log.h"
 #include "memory.h"
 
@@ -23,6 +24,8 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -36,7 +39,7 @@ struct Place {
 
 /// One thing that the GPU does.
 struct Operation {
-  enum class Kind { Kernel, Copy, Fill, Compute, Graph, Nothing };
+  enum class Kind { Kernel, Copy, Fill, Compute, Nothing };
   Kind kind = Kind::Nothing;
   // Kernel
   std::string kernel;
@@ -50,8 +53,7 @@ struct Operation {
   // Compute: a library's.
   std::function<void()> work;
   std::vector<std::pair<Place, size_t>> touched;
-  // Graph: operations in their order.
-  std::shared_ptr<const std::vector<Operation>> child;
+  std::optional<Meeting> meeting;
   // Of a graph: operations before this one.
   std::vector<size_t> after;
 
@@ -88,8 +90,10 @@ public:
                               std::vector<std::shared_ptr<Work>> after = {});
   /// Executes one operation, if there is one that may run.
   bool advance();
-  /// Executes until `work` is done; false if that never comes.
-  bool finish(const Work &work);
+  /// Executes until `work` is done; false if that never comes. Other threads
+  /// may call meanwhile: with `held`, which this one holds, they give what it
+  /// meets.
+  bool finish(const std::shared_ptr<Work> &work, std::mutex &held);
   void finishAll();
   bool isIdle() const;
   /// Whether the operands of an operation are memory that exists; if not, says
@@ -102,7 +106,13 @@ private:
   struct Candidate {
     std::shared_ptr<Work> work;
     size_t operation;
+
+    const Operation &get() const { return (*work->operations)[operation]; }
+    void finish();
   };
+  std::vector<Candidate> findReady() const;
+  /// Whether something waits for what other threads have not given yet.
+  bool isMeeting() const;
   std::vector<Candidate> findCandidates() const;
   std::string checkKernel(const Operation &operation) const;
   /// Takes what is done off the streams.
