@@ -173,6 +173,28 @@ Event make_event(const DevicePtr &device, bool timing) {
   return {device, event};
 }
 
+Graph capture(const DevicePtr &device, const char *what,
+              const std::function<void(CUstream)> &give) {
+  const Driver &api = driver();
+  Stream stream = make_stream(device);
+  auto text = [&] { return std::string(what) + " cannot be captured"; };
+  // Other threads may do what they like meanwhile.
+  check(api.cuStreamBeginCapture_v2(stream.get(), kCaptureRelaxed), text);
+  std::exception_ptr failure;
+  try {
+    give(stream.get());
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  CUgraph handle = nullptr;
+  CUresult result = api.cuStreamEndCapture(stream.get(), &handle);
+  Graph graph(device, handle);
+  if (failure)
+    std::rethrow_exception(failure);
+  check(result, text);
+  return graph;
+}
+
 CUresult wait_for(const Event &event, std::chrono::microseconds spin) {
   CUresult result = kNotReady;
   bool done = spin_until(spin, [&] {

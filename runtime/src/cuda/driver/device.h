@@ -17,6 +17,7 @@
 #include "device/device_api.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -128,6 +129,11 @@ PinnedMemory allocate_pinned(const DevicePtr &device, uint64_t size,
                              const char *what);
 Stream make_stream(const DevicePtr &device);
 Event make_event(const DevicePtr &device, bool timing);
+
+/// What `give` gives a stream, as a graph: nothing of it is done now. Throws
+/// what that throws, or that `what` cannot be captured.
+Graph capture(const DevicePtr &device, const char *what,
+              const std::function<void(CUstream)> &give);
 
 /// Waits, spinning for `spin` and then asleep, until what comes before the
 /// event is done.

@@ -132,26 +132,14 @@ bool LibraryCalls::execute(const LibraryCall &call,
 
 Graph LibraryCalls::capture(const LibraryCall &call,
                             std::span<void *const> buffers) const {
-  const Driver &api = driver();
-  Stream stream = make_stream(loaded.device());
-  // Other threads may do what they like meanwhile.
-  check(api.cuStreamBeginCapture_v2(stream.get(), kCaptureRelaxed),
-        "cannot capture a library's work");
-  std::string failure;
   try {
-    execute(call, buffers, stream.get());
+    return cuda::capture(loaded.device(), "its work", [&](CUstream stream) {
+      execute(call, buffers, stream);
+    });
   } catch (const Error &error) {
-    failure = error.what();
+    loaded.libraries().refuse(call.kernel, call.alignments, error.what());
+    return {};
   }
-  CUgraph handle = nullptr;
-  CUresult result = api.cuStreamEndCapture(stream.get(), &handle);
-  Graph graph(loaded.device(), handle);
-  if (failure.empty() && result != kSuccess)
-    failure = "its work cannot be captured: " + api.text(result);
-  if (failure.empty())
-    return graph;
-  loaded.libraries().refuse(call.kernel, call.alignments, failure);
-  return {};
 }
 
 } // namespace tinh::runtime::cuda
