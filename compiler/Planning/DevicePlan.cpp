@@ -49,10 +49,6 @@ private:
     return plan.launches[executions[number].step] == TINH_LAUNCH_SEGMENT &&
            !stepOf(number).isEmpty;
   }
-  bool isCollective(uint32_t number) const {
-    tinh_opcode_t opcode = stepOf(number).opcode;
-    return opcode == TINH_OP_START || opcode == TINH_OP_AWAIT;
-  }
   /// Whether it is something that the CPU does, or reads.
   bool isOnCpu(uint32_t number) const {
     const DeviceStep &step = stepOf(number);
@@ -74,7 +70,7 @@ private:
   void findLaunches();
   void findDues();
   void findGates();
-  void beginSegment(uint32_t number, bool continues);
+  void beginSegment(uint32_t number);
   void makeSegments();
   void addNode(uint32_t number);
   void chooseStream(uint32_t segment);
@@ -92,8 +88,6 @@ private:
     uint32_t segment = TINH_NO_SEGMENT, node = 0;
   };
   std::vector<Place> place;
-  /// By segment: whether a collective alone separates it from the one before.
-  std::vector<bool> continues;
   /// By node: how many of its segment's first nodes it comes after.
   std::vector<uint32_t> complete;
   /// What the GPU's copies access of the host's memory, and more.
@@ -228,7 +222,7 @@ void Planner::findGates() {
 
 /// Begins a segment with execution `number`, of those that are launched and due
 /// as it is.
-void Planner::beginSegment(uint32_t number, bool continues) {
+void Planner::beginSegment(uint32_t number) {
   tinh_device_segment_t &segment = plan.segments.emplace_back();
   segment = {};
   segment.first_node = static_cast<uint32_t>(plan.nodes.size());
@@ -236,29 +230,24 @@ void Planner::beginSegment(uint32_t number, bool continues) {
   segment.due = due[number];
   segment.after = TINH_NO_SEGMENT;
   segment.is_awaited = segment.due != TINH_AT_END;
-  this->continues.push_back(continues);
 }
 
 /// Those that are launched and due alike, in the order of that: each needs none
-/// behind it. A collective is no node of a graph: what comes before and behind
-/// it are segments of their own.
+/// behind it.
 void Planner::makeSegments() {
   std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> groups;
-  bool wasCollective = false;
   for (uint32_t i = 0; i < count(); ++i)
     if (isNode(i))
       groups[{launch[i], due[i]}].push_back(i);
-  for (const auto &[key, members] : groups)
+  for (const auto &[key, members] : groups) {
+    beginSegment(members.front());
     for (uint32_t i : members) {
-      bool isFirst = i == members.front();
-      if (isFirst || isCollective(i) || wasCollective)
-        beginSegment(i, !isFirst);
-      wasCollective = isCollective(i);
       tinh_device_segment_t &segment = plan.segments.back();
       segment.wait = std::max(segment.wait, wait[i]);
       ++segment.num_nodes;
       addNode(i);
     }
+  }
 }
 
 /// To the last segment, with edges from what it follows there; those that
@@ -296,8 +285,7 @@ void Planner::chooseStream(uint32_t number) {
           needs[place[other].segment] = true;
   // Where steps are loose, the first stream has all of them in order.
   if (number > 0 && !hasLoose)
-    segment.stream = plan.segments[number - 1].stream ^
-                     (!continues[number] && !needs[number - 1]);
+    segment.stream = plan.segments[number - 1].stream ^ !needs[number - 1];
   for (uint32_t other = number;
        other-- > 0 && segment.after == TINH_NO_SEGMENT;) {
     tinh_device_segment_t &earlier = plan.segments[other];

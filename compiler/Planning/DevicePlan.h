@@ -7,13 +7,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The steps of a function that a GPU does go to it in *segments*, each of which
-// is one CUDA graph, or a collective: what can be launched at the same place,
-// since the same steps of the CPU have to be done before, and is waited for at
-// the same place. A segment is launched as early as may be, whatever steps of
-// the CPU come before it that it does not need, and awaited where the first
-// step of the CPU needs it. Loops of the GPU alone whose length is known are
-// unrolled. Steps in other loops and in branches are *loose*: they go to a
-// stream one by one.
+// is one CUDA graph: what can be launched at the same place, since the same
+// steps of the CPU have to be done before, and is waited for at the same place.
+// A segment is launched as early as may be, whatever steps of the CPU come
+// before it that it does not need, and awaited where the first step of the CPU
+// needs it. Loops of the GPU alone whose length is known are unrolled. Steps in
+// other loops and in branches are *loose*: they go to a stream one by one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TINH_COMPILER_PLANNING_DEVICEPLAN_H

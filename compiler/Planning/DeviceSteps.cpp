@@ -16,6 +16,7 @@
 #include "compiler/Planning/DeviceSteps.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace tinh::planning {
@@ -186,25 +187,30 @@ private:
       execution.follows =
           order.add(number(), wait, steps.accesses(s, iterations));
     if (steps.all[s].opcode == TINH_OP_AWAIT)
-      followStart(execution);
+      follow(execution, latest[steps.all[s].target] - 1);
+    if (steps.all[s].opcode == TINH_OP_START) {
+      if (lastStart)
+        follow(execution, *lastStart);
+      lastStart = number();
+    }
     all.push_back(std::move(execution));
     latest[s] = number();
     return s + 1;
   }
 
-  /// Whatever else it waits for.
-  void followStart(Execution &await) const {
-    uint32_t start = latest[steps.all[await.step].target] - 1;
-    auto &follows = await.follows;
-    auto at = std::lower_bound(follows.begin(), follows.end(), start);
-    if (at == follows.end() || *at != start)
-      follows.insert(at, start);
+  /// Whatever else it follows. All ranks start collectives in one order.
+  static void follow(Execution &execution, uint32_t other) {
+    auto &follows = execution.follows;
+    auto at = std::lower_bound(follows.begin(), follows.end(), other);
+    if (at == follows.end() || *at != other)
+      follows.insert(at, other);
   }
 
   const DeviceSteps &steps;
   std::vector<uint32_t> latest; ///< Behind the latest execution of each step.
   std::vector<int64_t> iterations;
   AccessOrder order;
+  std::optional<uint32_t> lastStart;
   uint32_t wait = 0;
   std::vector<Execution> all;
 };

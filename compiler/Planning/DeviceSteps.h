@@ -47,7 +47,8 @@ struct Execution {
   /// finished.
   uint32_t wait = 0;
   /// Those of them that it really has to follow, since it accesses the same
-  /// bytes, if each run executes both. What comes before these is implied.
+  /// bytes, if each run executes both; a START the one before, and an AWAIT its
+  /// START. What comes before these is implied.
   std::vector<uint32_t> follows;
 };
 

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "collective.h"
 
-#include "nccl.h"
 #include "tinh/runtime.h"
 
 namespace tinh::nccl {
@@ -47,7 +46,7 @@ std::string describe(const tinh_collective_t &collective, uint64_t number) {
          " (" + std::to_string(collective.count) + " elements)";
 }
 
-const char *problem(const tinh_collective_t &c, uint32_t num_ranks) {
+static const char *problem(const tinh_collective_t &c, uint32_t num_ranks) {
   if (c.kind > TINH_BROADCAST || c.reduction > TINH_REDUCE_MAX ||
       tinh_dtype_size(c.dtype) == 0)
     return "there is no such collective";
@@ -67,6 +66,33 @@ const char *problem(const tinh_collective_t &c, uint32_t num_ranks) {
   if (c.reduction == TINH_REDUCE_MAX && !is_integer(c.dtype))
     return "NCCL's maximum of floats loses NaN: reduce it on the CPU";
   return nullptr;
+}
+
+void require_possible(const tinh_collective_t &collective, uint32_t num_ranks) {
+  if (const char *wrong = problem(collective, num_ranks))
+    throw Refusal(wrong);
+}
+
+Result call(const Functions &nccl, Comm comm, const tinh_collective_t &c,
+            CUstream stream) {
+  int operation = c.reduction == TINH_REDUCE_MAX    ? kMax
+                  : c.reduction == TINH_REDUCE_MEAN ? kAvg
+                                                    : kSum;
+  size_t bytes = c.count * tinh_dtype_size(c.dtype);
+  switch (c.kind) {
+  case TINH_ALL_REDUCE:
+    return nccl.ncclAllReduce(c.input, c.output, c.count, nccl_type(c.dtype),
+                              operation, comm, stream);
+  case TINH_REDUCE_SCATTER:
+    return nccl.ncclReduceScatter(c.input, c.output, c.count,
+                                  nccl_type(c.dtype), operation, comm, stream);
+  case TINH_ALL_GATHER:
+    return nccl.ncclAllGather(c.input, c.output, bytes, kUint8, comm, stream);
+  case TINH_BROADCAST:
+    return nccl.ncclBroadcast(c.input, c.output, bytes, kUint8,
+                              static_cast<int>(c.root), comm, stream);
+  }
+  return kInvalidArgument;
 }
 
 } // namespace tinh::nccl

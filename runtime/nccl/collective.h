@@ -8,8 +8,10 @@
 #ifndef TINH_RUNTIME_NCCL_COLLECTIVE_H
 #define TINH_RUNTIME_NCCL_COLLECTIVE_H
 
+#include "nccl.h"
 #include "tinh/collectives.h"
 
+#include <stdexcept>
 #include <string>
 
 namespace tinh::nccl {
@@ -20,8 +22,17 @@ int nccl_type(tinh_dtype_t dtype);
 /// "all-reduce 3 (1000 elements)"
 std::string describe(const tinh_collective_t &collective, uint64_t number);
 
-/// What is wrong with it, for NCCL, or null.
-const char *problem(const tinh_collective_t &collective, uint32_t num_ranks);
+/// A call that is wrong, and harms nothing else.
+struct Refusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws a Refusal that says what is wrong with it, for NCCL.
+void require_possible(const tinh_collective_t &collective, uint32_t num_ranks);
+
+/// Gives it to `stream`.
+Result call(const Functions &nccl, Comm comm,
+            const tinh_collective_t &collective, CUstream stream);
 
 } // namespace tinh::nccl
 

@@ -23,35 +23,43 @@ using runtime::Error;
 
 namespace {
 
-/// A call that is wrong, and harms nothing else.
-struct Refusal : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 Communicator &from(tinh_collectives_t *table) {
   return *static_cast<Communicator *>(table);
+}
+
+// Functions of the table by members.
+template <auto give>
+const char *give_stream(tinh_collectives_t *table,
+                        const tinh_collective_t *collective, void *stream,
+                        uint64_t *ticket) {
+  return (from(table).*give)(*collective, static_cast<CUstream>(stream),
+                             *ticket);
+}
+template <auto place>
+const char *place_on_stream(tinh_collectives_t *table, uint64_t ticket,
+                            void *stream) {
+  return (from(table).*place)(ticket, static_cast<CUstream>(stream));
+}
+template <auto end>
+const char *end_ticket(tinh_collectives_t *table, uint64_t ticket) {
+  return (from(table).*end)(ticket);
 }
 
 const tinh_gpu_collectives_t kOfGpus = {
     sizeof(tinh_gpu_collectives_t),
     [](tinh_collectives_t *table) { return from(table).gpu_index(); },
-    [](tinh_collectives_t *table, const tinh_collective_t *collective,
-       void *stream, uint64_t *ticket) {
-      return from(table).begin(*collective, static_cast<CUstream>(stream),
-                               *ticket);
-    },
-    [](tinh_collectives_t *table, uint64_t ticket, void *stream) {
-      return from(table).order(ticket, static_cast<CUstream>(stream));
-    },
-    [](tinh_collectives_t *table, uint64_t ticket) {
-      return from(table).finish(ticket);
-    },
+    give_stream<&Communicator::begin>,
+    place_on_stream<&Communicator::order>,
+    end_ticket<&Communicator::finish>,
     [](tinh_collectives_t *table, void *data, uint64_t size, void **memory) {
       return from(table).add_memory(data, size, *memory);
     },
     [](tinh_collectives_t *table, void *memory) {
       return from(table).remove_memory(memory);
-    }};
+    },
+    give_stream<&Communicator::capture>,
+    place_on_stream<&Communicator::launch>,
+    end_ticket<&Communicator::release>};
 
 /// Between questions whether something is done: leaves the CPU to others, if
 /// that takes long.
@@ -134,7 +142,8 @@ void Communicator::load() {
   try {
     nccl = std::make_unique<Functions>(named ? named : "libnccl.so.2");
   } catch (const Error &error) {
-    throw Refusal(std::string("cannot use NCCL: ") + error.what());
+    throw Refusal(std::string("cannot use NCCL: ") + error.what() +
+                  "; TINH_NCCL may name it");
   }
   int version = 0, count = 0;
   check_nccl(nccl->ncclGetVersion(&version), "asking for NCCL's version");
@@ -159,6 +168,7 @@ void Communicator::load() {
   InContext current(*this);
   check(driver().cuStreamCreate(&own, kStreamNonBlocking),
         "cannot make a stream for NCCL");
+  progress.allocate();
 }
 
 void Communicator::exchange(const tinh_collective_t &collective) {
@@ -179,7 +189,8 @@ void Communicator::agree(const std::string &problem) {
   exchange({TINH_ALL_GATHER, TINH_REDUCE_SUM, TINH_DTYPE_I32, TINH_DTYPE_I32, 0,
             1, &version, versions.data()});
   if (!problem.empty())
-    throw Refusal("rank " + std::to_string(rank) + ": " + problem);
+    throw Refusal("rank " + std::to_string(rank) + ": " + problem +
+                  "; what is compiled with --collectives=mpi needs no NCCL");
   for (uint32_t other = 0; other < num_ranks; ++other)
     if (versions[other] == 0)
       throw Refusal("rank " + std::to_string(other) + " cannot use NCCL");
@@ -206,6 +217,7 @@ void Communicator::join() {
     throw Refusal("rank 0 has no id for NCCL's communicator");
   Config config;
   config.blocking = 0; // So that what hangs ends at the timeout.
+  aborting = std::thread(&Communicator::abort_dead, this);
   Lock lock(mutex);
   settle(lock,
          nccl->ncclCommInitRankConfig(&comm, static_cast<int>(num_ranks), id,
@@ -233,22 +245,66 @@ void Communicator::end_communicator() noexcept {
   comm = nullptr;
 }
 
+/// NCCL comes back from aborting once all graphs are destroyed, which others do
+/// when they hear of the failure. By then this may be gone.
+void Communicator::abort_dead() {
+  auto abort = nccl->ncclCommAbort;
+  auto state = abort_state;
+  Lock lock(mutex);
+  settled.wait(lock, [&] { return dead || is_leaving; });
+  Comm to_abort = dead;
+  lock.unlock();
+  *state = Aborting::Begun;
+  if (to_abort)
+    abort(to_abort);
+  *state = Aborting::Done;
+}
+
+/// With the context. False if NCCL does not come back: on a GPU that has failed
+/// graphs cannot be destroyed.
+bool Communicator::finish_aborting() noexcept {
+  if (!aborting.joinable())
+    return true;
+  {
+    std::lock_guard lock(mutex);
+    is_leaving = true;
+    settled.notify_all();
+  }
+  auto end = Clock::now() + 10s;
+  for (Rest rest; *abort_state != Aborting::Done; rest()) {
+    if (*abort_state == Aborting::No)
+      continue;
+    CUresult result = driver().cuStreamQuery(own);
+    if (Clock::now() < end &&
+        (result == runtime::cuda::kSuccess || result == kNotReady))
+      continue;
+    aborting.detach();
+    return false;
+  }
+  aborting.join();
+  return true;
+}
+
 void Communicator::leave() noexcept {
   if (!context)
     return;
   CUcontext popped = nullptr;
   bool pushed = driver().cuCtxPushCurrent_v2(context) == kSuccess;
-  end_communicator();
-  for (auto &[ticket, started] : tickets)
-    events.insert(events.end(), {started.ready, started.done});
-  for (CUevent event : events)
-    if (event)
-      driver().cuEventDestroy_v2(event);
-  if (own)
-    driver().cuStreamDestroy_v2(own);
+  bool releases = finish_aborting();
+  if (releases)
+    release_gpu();
   if (pushed)
     driver().cuCtxPopCurrent_v2(&popped);
-  driver().cuDevicePrimaryCtxRelease_v2(device);
+  if (releases)
+    driver().cuDevicePrimaryCtxRelease_v2(device);
+}
+
+/// With the context.
+void Communicator::release_gpu() noexcept {
+  end_communicator();
+  progress.free();
+  if (own)
+    driver().cuStreamDestroy_v2(own);
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,9 +368,7 @@ const char *Communicator::fail(const std::string &why) {
   if (!failed.empty())
     return failed.c_str();
   failed = why;
-  if (comm)
-    nccl->ncclCommAbort(comm);
-  comm = nullptr;
+  dead = std::exchange(comm, nullptr);
   settled.notify_all();
   host->abort(host, failed.c_str());
   return failed.c_str();
@@ -357,128 +411,71 @@ template <typename Body> const char *Communicator::guarded(Body &&body) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-void Communicator::enqueue(Lock &lock, const tinh_collective_t &c) {
-  int operation = c.reduction == TINH_REDUCE_MAX    ? kMax
-                  : c.reduction == TINH_REDUCE_MEAN ? kAvg
-                                                    : kSum;
-  size_t bytes = c.count * tinh_dtype_size(c.dtype);
-  Result result = kSuccess;
-  switch (c.kind) {
-  case TINH_ALL_REDUCE:
-    result = nccl->ncclAllReduce(c.input, c.output, c.count, nccl_type(c.dtype),
-                                 operation, comm, own);
-    break;
-  case TINH_REDUCE_SCATTER:
-    result = nccl->ncclReduceScatter(c.input, c.output, c.count,
-                                     nccl_type(c.dtype), operation, comm, own);
-    break;
-  case TINH_ALL_GATHER:
-    result = nccl->ncclAllGather(c.input, c.output, bytes, kUint8, comm, own);
-    break;
-  case TINH_BROADCAST:
-    result = nccl->ncclBroadcast(c.input, c.output, bytes, kUint8,
-                                 static_cast<int>(c.root), comm, own);
-    break;
-  }
-  settle(lock, result, tickets.at(num_started).what);
-}
-
-Communicator::CUevent Communicator::take_event() {
-  CUevent event = nullptr;
-  if (events.empty()) {
-    check(driver().cuEventCreate(&event, kEventDisableTiming),
-          "cannot make an event");
-    return event;
-  }
-  event = events.back();
-  events.pop_back();
-  return event;
-}
-
 const char *Communicator::begin(const tinh_collective_t &collective,
                                 CUstream stream, uint64_t &ticket) {
   return guarded([&](Lock &lock) {
-    if (const char *wrong = problem(collective, num_ranks))
-      throw Refusal(wrong);
-    ticket = ++num_started;
-    Started &started = tickets[ticket];
-    started.what = describe(collective, ticket);
-    started.ready = take_event();
-    started.done = take_event();
-    check(driver().cuEventRecord(started.ready, stream), started.what);
-    check(driver().cuStreamWaitEvent(own, started.ready, 0), started.what);
-    enqueue(lock, collective);
-    check(driver().cuEventRecord(started.done, own), started.what);
+    require_possible(collective, num_ranks);
+    auto &begun = progress.add(collective, /*in_graph=*/false, ticket);
+    progress.begin(begun, stream);
+    check(driver().cuStreamWaitEvent(own, begun.ready, 0), begun.what);
+    settle(lock, call(*nccl, comm, collective, own), begun.what);
+    progress.end(begun, own);
+    progress.run(ticket, own);
   });
 }
 
-Communicator::Started &Communicator::find(uint64_t ticket) {
-  auto found = tickets.find(ticket);
-  if (found == tickets.end())
-    throw Refusal("there is no collective " + std::to_string(ticket) +
-                  " to wait for");
-  return found->second;
+const char *Communicator::capture(const tinh_collective_t &collective,
+                                  CUstream stream, uint64_t &ticket) {
+  return guarded([&](Lock &lock) {
+    require_possible(collective, num_ranks);
+    auto &captured = progress.add(collective, /*in_graph=*/true, ticket);
+    progress.begin(captured, stream);
+    settle(lock, call(*nccl, comm, collective, stream), captured.what);
+    progress.end(captured, stream);
+  });
+}
+
+const char *Communicator::launch(uint64_t ticket, CUstream stream) {
+  return guarded([&](Lock &) { progress.run(ticket, stream); });
+}
+
+const char *Communicator::release(uint64_t ticket) {
+  return guarded([&](Lock &) { progress.release(ticket); });
 }
 
 const char *Communicator::order(uint64_t ticket, CUstream stream) {
   return guarded([&](Lock &) {
-    const Started &started = find(ticket);
-    check(driver().cuStreamWaitEvent(stream, started.done, 0), started.what);
+    const Progress::Collective &begun = progress.find(ticket);
+    check(driver().cuStreamWaitEvent(stream, begun.done, 0), begun.what);
   });
-}
-
-bool Communicator::has_passed(CUevent event, const std::string &what) const {
-  CUresult result = driver().cuEventQuery(event);
-  if (result != kNotReady)
-    check(result, what);
-  return result == runtime::cuda::kSuccess;
-}
-
-/// Collectives are done one after the other. That of the first one which is not
-/// done takes time from when this rank's GPU has come to it; what that has to
-/// do before counts for nothing.
-void Communicator::check_overdue() {
-  for (auto &[ticket, started] : tickets) {
-    if (has_passed(started.done, started.what))
-      continue;
-    if (!has_passed(started.ready, started.what))
-      return;
-    auto now = Clock::now();
-    if (!started.since)
-      started.since = now;
-    if (now - *started.since > timeout)
-      throw std::runtime_error(
-          "rank " + std::to_string(rank) + ": " + started.what +
-          " was not done at the timeout: another rank has died, or has not "
-          "started it");
-    return;
-  }
-}
-
-void Communicator::forget(uint64_t ticket) {
-  auto found = tickets.find(ticket);
-  events.insert(events.end(), {found->second.ready, found->second.done});
-  tickets.erase(found);
 }
 
 const char *Communicator::finish(uint64_t ticket) {
   bool done = false;
   for (Rest rest;; rest()) {
     const char *error = guarded([&](Lock &) {
-      const Started &started = find(ticket);
+      const Progress::Collective &waited = progress.find(ticket);
       Result state = kSuccess;
-      check_nccl(nccl->ncclCommGetAsyncError(comm, &state), started.what);
+      check_nccl(nccl->ncclCommGetAsyncError(comm, &state), waited.what);
       if (state != kInProgress)
-        check_nccl(state, started.what);
-      done = has_passed(started.done, started.what);
+        check_nccl(state, waited.what);
+      done = progress.is_done(waited);
       if (done)
-        return forget(ticket);
+        return progress.finish(ticket);
       check_host();
       check_overdue();
     });
     if (error || done)
       return error;
   }
+}
+
+void Communicator::check_overdue() {
+  if (const Progress::Collective *overdue = progress.find_overdue(timeout))
+    throw std::runtime_error(
+        "rank " + std::to_string(rank) + ": " + overdue->what +
+        " was not done at the timeout: another rank has died, or has not "
+        "started it");
 }
 
 const char *Communicator::add_memory(void *data, uint64_t size, void *&memory) {

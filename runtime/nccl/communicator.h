@@ -14,20 +14,18 @@
 #define TINH_RUNTIME_NCCL_COMMUNICATOR_H
 
 #include "nccl.h"
+#include "progress.h"
 #include "tinh/gpu_collectives.h"
 
-#include <chrono>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <thread>
 #include <vector>
 
 namespace tinh::nccl {
-
-using Clock = std::chrono::steady_clock;
 
 class Communicator : public tinh_collectives_t {
 public:
@@ -41,36 +39,30 @@ public:
                     uint64_t &ticket);
   const char *order(uint64_t ticket, CUstream stream);
   const char *finish(uint64_t ticket);
+  const char *capture(const tinh_collective_t &collective, CUstream stream,
+                      uint64_t &ticket);
+  const char *launch(uint64_t ticket, CUstream stream);
+  const char *release(uint64_t ticket);
   const char *add_memory(void *data, uint64_t size, void *&memory);
   const char *remove_memory(void *memory);
 
 private:
-  using CUevent = runtime::cuda::CUevent;
   using Lock = std::unique_lock<std::mutex>;
-  struct Started {
-    std::string what;        ///< "all-reduce 3 (1000 elements)"
-    CUevent ready = nullptr; ///< This rank's GPU has come to it.
-    CUevent done = nullptr;
-    /// When somebody who waits has first seen that it was its turn.
-    std::optional<Clock::time_point> since = {};
-  };
   struct InContext; ///< The GPU's context is current.
 
   void load();
   void agree(const std::string &problem);
   void exchange(const tinh_collective_t &collective);
   void join();
-  void enqueue(Lock &lock, const tinh_collective_t &collective);
   void settle(Lock &lock, Result result, const std::string &what);
   void check_nccl(Result result, const std::string &what);
   [[noreturn]] void throw_nccl(Result result, const std::string &what);
   void check_host() const;
-  CUevent take_event();
-  Started &find(uint64_t ticket);
-  bool has_passed(CUevent event, const std::string &what) const;
   void check_overdue();
-  void forget(uint64_t ticket);
   void end_communicator() noexcept;
+  void abort_dead();
+  bool finish_aborting() noexcept;
+  void release_gpu() noexcept;
   void leave() noexcept;
 
   template <typename Body> const char *guarded(Body &&body);
@@ -93,9 +85,13 @@ private:
   std::condition_variable settled;
   bool is_settling = false; ///< A call is in progress, and there is no other.
   Comm comm = nullptr;
-  std::map<uint64_t, Started> tickets;
-  std::vector<CUevent> events; ///< That nothing uses.
-  uint64_t num_started = 0;
+  Progress progress;
+  Comm dead = nullptr;     ///< It is to be aborted.
+  bool is_leaving = false; ///< Nothing will be, if it is not yet.
+  std::thread aborting;
+  enum class Aborting { No, Begun, Done };
+  std::shared_ptr<std::atomic<Aborting>> abort_state =
+      std::make_shared<std::atomic<Aborting>>(Aborting::No);
   std::string failed;               ///< Why; set once, and for ever.
   std::deque<std::string> mistakes; ///< What calls were refused for.
 };

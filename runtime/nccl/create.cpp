@@ -9,6 +9,8 @@
 
 #include "tinh/runtime.h"
 
+#include <cstdlib>
+
 using namespace tinh::nccl;
 
 namespace {
@@ -27,6 +29,9 @@ extern "C" TINH_API const char *
 tinh_collectives_create(const tinh_collectives_options_t *options,
                         tinh_collectives_t **out_collectives) {
   thread_local std::string message;
+  // NCCL would register what graphs have for itself, and keep that for longer
+  // than the memory lives. Before MPI has threads, which may read it.
+  setenv("NCCL_GRAPH_REGISTER", "0", /*overwrite=*/0);
   tinh_collectives_t *host = nullptr;
   try {
     host = join_by_mpi(options);

@@ -55,7 +55,9 @@ class GraphRun(unittest.TestCase):
         done = self.run_tool(MPIRUN, "-n", "1", *run, "--trace", "trace.json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("epoch 1 of 1: loss ", done.stdout)
-        self.assertIn("await a collective", (self.folder / "trace.json").read_text())
+        events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
+        launches = [event for event in events if event["name"] == "launch"]
+        self.assertIn(f"8 samples, {len(launches)} batches", done.stdout)
         # Nobody has started it as one of several ranks.
         done = self.run_tool(*run)
         self.assertEqual(done.returncode, 1)

@@ -150,6 +150,75 @@ TEST(NcclTest, IsOrderedWithTheStream) {
   });
 }
 
+/// A collective in a graph, and the graph.
+class Captured {
+public:
+  Captured(Rank &rank, const tinh_collective_t &collective) : rank(rank) {
+    driver().cuStreamBeginCapture_v2(rank.stream, kCaptureRelaxed);
+    error = rank.ranks.capture(collective, rank.stream, ticket);
+    driver().cuStreamEndCapture(rank.stream, &graph);
+    driver().cuGraphInstantiateWithFlags(&exec, graph, 0);
+  }
+  ~Captured() {
+    driver().cuStreamSynchronize(rank.stream);
+    driver().cuGraphExecDestroy(exec);
+    driver().cuGraphDestroy(graph);
+  }
+
+  void launch() const {
+    EXPECT_STREQ(rank.ranks.launch(ticket, rank.stream), nullptr);
+    driver().cuGraphLaunch(exec, rank.stream);
+  }
+
+  Rank &rank;
+  const char *error;
+  uint64_t ticket = 0;
+
+private:
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+};
+
+TEST(NcclTest, EachLaunchOfAGraphComputesWhatItHas) {
+  on_two([](Rank &rank) {
+    float *data = rank.upload({1, 2}), *other = rank.upload({3});
+    auto c = of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 2, data, data);
+    Captured captured(rank, c);
+    ASSERT_STREQ(captured.error, nullptr);
+    EXPECT_EQ(rank.download(data, 2), (Floats{1, 2})); // Nothing is done yet.
+    for (float factor : {2.F, 4.F, 8.F}) {
+      captured.launch();
+      EXPECT_EQ(
+          run(rank, of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 1, other, other), 1),
+          Floats{3 * factor});
+      EXPECT_STREQ(rank.ranks.finish(captured.ticket), nullptr);
+      EXPECT_EQ(rank.download(data, 2), (Floats{factor, 2 * factor}));
+    }
+    EXPECT_STREQ(rank.ranks.release(captured.ticket), nullptr);
+    EXPECT_THAT(rank.ranks.launch(captured.ticket, rank.stream),
+                HasSubstr("no collective"));
+  });
+}
+
+/// That an earlier launch was done is not taken for this one.
+TEST(NcclTest, AGraphWhoseOtherRankIsGoneEndsAtTheTimeout) {
+  on_two(
+      [](Rank &rank) {
+        float *data = rank.upload({1, 2});
+        Captured captured(rank,
+                          of(TINH_ALL_REDUCE, TINH_REDUCE_SUM, 2, data, data));
+        captured.launch();
+        EXPECT_STREQ(rank.ranks.finish(captured.ticket), nullptr);
+        if (rank.host.rank == 1)
+          return;
+        captured.launch();
+        EXPECT_THAT(rank.ranks.finish(captured.ticket),
+                    HasSubstr("rank 0: all-reduce 1 (2 elements) was not done "
+                              "at the timeout"));
+      },
+      std::chrono::milliseconds(200));
+}
+
 TEST(NcclTest, RegistersMemory) {
   on_two([](Rank &rank) {
     float *data = rank.upload({0, 0});

@@ -14,12 +14,15 @@
 #include "tests/nccl/thread_ranks.h"
 #include "tinh/runtime.hpp"
 
+#include <barrier>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sstream>
 #include <thread>
 
 namespace fs = std::filesystem;
@@ -92,6 +95,27 @@ public:
     result.losses.push_back(loss);
   }
 
+  /// Runs so many steps, and waits for each or for all of them.
+  void submit(int count, uint32_t rank, uint32_t ranks, bool waits) {
+    size_t samples = kBatch * 2 / ranks, first = rank * samples;
+    std::vector<Floats> data;
+    data.reserve(2 * static_cast<size_t>(count));
+    std::vector<Future> runs;
+    Floats losses(static_cast<size_t>(count));
+    for (int i = 0; i < count; ++i) {
+      Floats &x = data.emplace_back(numbers(kBatch * 2 * kWidth, 10 + i));
+      Floats &y = data.emplace_back(numbers(kBatch * 2 * kOutputs, 20 + i));
+      runs.push_back(context.submit(
+          {{x.data() + first * kWidth, samples * kWidth * 4},
+           {y.data() + first * kOutputs, samples * kOutputs * 4}},
+          {{&losses[static_cast<size_t>(i)], 4}}, {}, step));
+      if (waits)
+        runs.back().wait();
+    }
+    for (Future &run : runs)
+      run.wait();
+  }
+
   Trained finish() {
     result.v = read("v", kWidth * kHidden);
     result.w = read("w", kHidden * kOutputs);
@@ -131,8 +155,30 @@ protected:
         (fs::temp_directory_path() / "tinh-nccl-XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     directory = pattern;
+    fake("schedule=newest");
   }
-  void TearDown() override { fs::remove_all(directory); }
+  void TearDown() override {
+    EXPECT_EQ(count_calls("misuse"), 0);
+    fs::remove_all(directory);
+  }
+
+  /// The fake driver's settings; its log begins anew.
+  static void fake(const char *settings) {
+    library<void(const char *)>("tinh_fake_cuda_configure")(settings);
+  }
+  /// How many lines of its log begin so.
+  static int count_calls(const std::string &begin) {
+    std::istringstream log(library<const char *()>("tinh_fake_cuda_log")());
+    int count = 0;
+    for (std::string line; std::getline(log, line);)
+      count += line.starts_with(begin);
+    return count;
+  }
+  template <typename Function> static Function *library(const char *name) {
+    static void *const handle =
+        dlopen(std::getenv("TINH_CUDA_DRIVER"), RTLD_NOW);
+    return reinterpret_cast<Function *>(dlsym(handle, name));
+  }
 
   /// The artifact of one of so many ranks, on the GPU, by graph-compile.
   Module compile(int ranks, const std::string &options = "") {
@@ -234,6 +280,73 @@ TEST_F(NcclTrainTest, DividesTheOptimizersState) {
   Trained alone = train_alone();
   expect_near(train(compile(2, "--collectives=nccl --shard-optimizer=2")),
               alone, 1e-5F);
+}
+
+/// The driver's calls of each rank's step: one graph has all of it.
+TEST_F(NcclTrainTest, AStepIsOneLaunch) {
+  Module module = compile(2, "--collectives=nccl");
+  fake("schedule=newest");
+  train(module);
+  EXPECT_EQ(count_calls("cuGraphLaunch "), 2 * kSteps);
+  EXPECT_EQ(count_calls("cuLaunchKernel "), 0);
+}
+
+/// What waits for the GPU's collectives hears of it.
+TEST_F(NcclTrainTest, AKernelThatFailsBeforeACollectiveEndsTheRun) {
+  Module module = compile(2, "--collectives=nccl");
+  std::string errors[2];
+  std::barrier both(2, []() noexcept { fake("fault=matmul_relu_0:700"); });
+  on_two([&](tinh_collectives_t &ranks) {
+    ContextOptions options;
+    options.collectives = &ranks;
+    options.max_in_flight = 1; // One arena, whose graph is made.
+    Trainer trainer(module, options);
+    trainer.run(0, ranks.rank, 2);
+    both.arrive_and_wait();
+    try {
+      trainer.run(1, ranks.rank, 2);
+    } catch (const Error &error) {
+      errors[ranks.rank] = error.what();
+    }
+  });
+  // Both are on one GPU: who has not waited yet cannot go on.
+  EXPECT_THAT(errors, testing::Each(HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS")));
+  EXPECT_THAT(errors, testing::Contains(HasSubstr("matmul_relu_0")));
+  EXPECT_EQ(count_calls("runs kernel matmul_relu_0"), 1);
+}
+
+/// Ranks take turns with their arenas alike, however many of two runs are in
+/// flight: what they make graphs of together, they launch together.
+TEST_F(NcclTrainTest, RanksThatKeepOtherTimeUseTheSameArenas) {
+  Module module = compile(2, "--collectives=nccl");
+  Trained expected = train(module)[0];
+  on_two([&](tinh_collectives_t &ranks) {
+    ContextOptions options;
+    options.collectives = &ranks;
+    options.max_in_flight = 2;
+    Trainer trainer(module, options);
+    trainer.submit(kSteps, ranks.rank, 2, /*waits=*/ranks.rank == 0);
+    EXPECT_EQ(trainer.finish().w, expected.w);
+  });
+}
+
+/// Ranks that could not take turns alike hear of it; what they have is whole.
+TEST_F(NcclTrainTest, ComparesHowRunsAreExecuted) {
+  Module module = compile(2, "--collectives=nccl");
+  on_two([&](tinh_collectives_t &ranks) {
+    ContextOptions options;
+    options.collectives = &ranks;
+    options.max_in_flight = 1 + ranks.rank;
+    try {
+      Trainer(module, options).run(0, ranks.rank, 2);
+      ADD_FAILURE() << "it ran";
+    } catch (const Error &error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr("rank 1 has another way to execute runs"));
+    }
+    options.max_in_flight = 2;
+    Trainer(module, options).run(0, ranks.rank, 2);
+  });
 }
 
 TEST_F(NcclTrainTest, WantsTheCollectivesOfGpus) {

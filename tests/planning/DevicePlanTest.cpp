@@ -147,7 +147,7 @@ TEST_F(DevicePlanTest, OneSegmentWithoutTheCpu) {
                           ElementsAre(1), ElementsAre(2)));
 }
 
-TEST_F(DevicePlanTest, CollectivesAreSegmentsOfTheirOwn) {
+TEST_F(DevicePlanTest, CollectivesAreNodesInTheirOrder) {
   gpu(-1, 0, 1);
   uint32_t first = start(0, 1);
   gpu(1, 0, 2);
@@ -158,15 +158,14 @@ TEST_F(DevicePlanTest, CollectivesAreSegmentsOfTheirOwn) {
   await(second);
   gpu(7, 2, 5);
   DevicePlan made = plan();
-  ASSERT_EQ(made.segments.size(), 8u);
-  EXPECT_THAT(stepsOf(made, 0), ElementsAre(0));
-  EXPECT_THAT(stepsOf(made, 1), ElementsAre(first));
-  EXPECT_THAT(stepsOf(made, 2), ElementsAre(2, 3));
-  EXPECT_THAT(stepsOf(made, 3), ElementsAre(second));
-  EXPECT_THAT(stepsOf(made, 4), ElementsAre(5));
-  EXPECT_THAT(stepsOf(made, 5), ElementsAre(6));
-  for (const tinh_device_segment_t &segment : made.segments)
-    EXPECT_EQ(segment.stream, 0u);
+  ASSERT_EQ(made.segments.size(), 1u);
+  EXPECT_THAT(stepsOf(made, 0), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8));
+  std::vector<std::vector<uint32_t>> all = edges(made);
+  EXPECT_THAT(all[first], ElementsAre(0));
+  EXPECT_THAT(all[second], ElementsAre(first, 2));
+  EXPECT_THAT(all[5], ElementsAre(first)); // Its end.
+  EXPECT_THAT(all[6], ElementsAre(5));
+  EXPECT_THAT(all[8], ElementsAre(7));
 }
 
 TEST_F(DevicePlanTest, WritesFollowReads) {

@@ -100,6 +100,7 @@ TEST_F(CheckCollectives, AreOnGpusAllOrNone) {
   segments[1].first_node = 1;
   std::vector<tinh_buffer_ref_t> buffers(2, {TINH_SPACE_DEVICE, 0, 0});
   tinh_device_plan_t plan = {};
+  const uint32_t first = 0;
   auto on_gpu = [&] {
     steps = {steps[1], steps[3]};
     steps[await].target = start;
@@ -112,10 +113,10 @@ TEST_F(CheckCollectives, AreOnGpusAllOrNone) {
             gates.data(),
             static_cast<uint32_t>(segments.size()),
             static_cast<uint32_t>(nodes.size()),
-            0,
+            1,
             segments.data(),
             nodes.data(),
-            nullptr};
+            &first};
     function.device_plan = &plan;
   };
   EXPECT_TRUE(accepts(sum, on_gpu));
@@ -131,7 +132,9 @@ TEST_F(CheckCollectives, AreOnGpusAllOrNone) {
   std::swap(nodes[0], nodes[1]);
   segments.pop_back();
   segments[0].num_nodes = 2;
-  EXPECT_FALSE(accepts(sum, on_gpu)); // In a graph.
+  EXPECT_FALSE(accepts(sum, on_gpu)); // In one graph, and not after it.
+  nodes[1].num_edges = 1;
+  EXPECT_TRUE(accepts(sum, on_gpu));
 }
 
 TEST_F(CheckCollectives, RunInEachRun) {

@@ -383,10 +383,10 @@ typedef struct tinh_device_node {
   uint32_t num_edges;
 } tinh_device_node_t;
 
-/* What goes to the GPU at once, as one CUDA graph, or a START or AWAIT, which
- * is a segment of its own: all ranks start collectives in the order of
- * segments. Its nodes need the same steps of the CPU, and the same step of the
- * CPU needs them first. */
+/* What goes to the GPU at once, as one CUDA graph. Its nodes need the same
+ * steps of the CPU, and the same step of the CPU needs them first. The node of
+ * a START is the collective, and that of its AWAIT, which comes after it,
+ * nothing; each START comes after the one before. */
 typedef struct tinh_device_segment {
   uint32_t first_node; /* Behind those of the segment before it. */
   uint32_t num_nodes;  /* At least 1. */

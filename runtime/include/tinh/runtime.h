@@ -309,7 +309,8 @@ typedef struct tinh_context_info {
   /* Why a module with code for GPUs runs on the CPU: that was asked for, or
    * what is missing. NULL if it does not; as long-lived as the context. */
   const char *why_not_cuda;
-  /* Which libraries of CUDA's compute kernels, and why others do not:
+  /* Which libraries of CUDA's compute kernels, and why others do not, as far as
+   * was known before the first run of functions with collectives of GPUs:
    * sentences, a line each. NULL if no kernel is one that they know. */
   const char *cuda_libraries;
 } tinh_context_info_t;

@@ -28,7 +28,8 @@ public:
   PlanChecker(const tinh_artifact_t &artifact,
               const tinh_function_desc_t &function)
       : artifact(artifact), function(function), plan(*function.device_plan),
-        enclosing(enclosing_loops(function)), conditional(function.num_steps) {}
+        enclosing(enclosing_loops(function)), conditional(function.num_steps),
+        started(function.num_steps) {}
 
   std::string run() {
     if (!plan.launches || !plan.gates ||
@@ -50,8 +51,9 @@ public:
     }
     if (first_node != plan.num_nodes || !has_each_once())
       return "not each step is in segments once for each iteration";
-    if (!awaits_what_is_started())
-      return "a collective is awaited before it is started";
+    for (uint32_t i = 0; i < plan.num_segments; ++i)
+      if (!orders_collectives(plan.segments[i]))
+        return "its collectives are in no order, or awaited before they start";
     return {};
   }
 
@@ -150,19 +152,31 @@ private:
     return node.step < function.num_steps && goes_into_segment(node.step) &&
            node.iteration < executions_of(node.step) &&
            segment.launch <= node.step && segment.due > node.step &&
-           (segment.num_nodes == 1 ||
-            !is_collective(function.steps[node.step])) &&
            valid_edges(node, n);
   }
 
-  bool awaits_what_is_started() const {
-    std::vector<bool> started(function.num_steps);
-    for (uint32_t n = 0; n < plan.num_nodes; ++n) {
-      uint32_t s = plan.nodes[n].step;
-      started[s] = true;
-      if (function.steps[s].opcode == TINH_OP_AWAIT &&
-          !started[function.steps[s].target])
-        return false;
+  /// Whether in a segment each START comes after the one before, and each AWAIT
+  /// after its START, which may be in a segment before.
+  bool orders_collectives(const tinh_device_segment_t &segment) {
+    // How many of the STARTs each node comes after, or is.
+    std::vector<uint32_t> passed(segment.num_nodes);
+    uint32_t num_started = 0;
+    for (uint32_t n = 0; n < segment.num_nodes; ++n) {
+      const tinh_device_node_t &node = plan.nodes[segment.first_node + n];
+      const tinh_step_t &step = function.steps[node.step];
+      for (uint32_t e = 0; e < node.num_edges; ++e)
+        passed[n] =
+            std::max(passed[n], passed[plan.edges[node.first_edge + e]]);
+      if (step.opcode == TINH_OP_START) {
+        if (passed[n] != num_started)
+          return false;
+        started[node.step] = {segment.first_node, passed[n] = ++num_started};
+      } else if (step.opcode == TINH_OP_AWAIT) {
+        auto [first_node, number] = started[step.target];
+        if (number == 0 ||
+            (first_node == segment.first_node && passed[n] < number))
+          return false;
+      }
     }
     return true;
   }
@@ -207,6 +221,10 @@ private:
   const std::vector<int32_t> enclosing;
   std::vector<bool> conditional;
   bool has_loose = false;
+  struct Started {
+    uint32_t first_node = 0, number = 0; ///< Its segment's; in that, from 1.
+  };
+  std::vector<Started> started; ///< By START: the last node of it so far.
 };
 
 } // namespace

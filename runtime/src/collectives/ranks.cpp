@@ -61,6 +61,11 @@ const char *Ranks::compare(const tinh_function_desc_t &function) {
           tinh_checksum(TINH_CHECKSUM_START, version.data(), version.size()));
       compare_ranks(table, "artifact", identity);
       compare_ranks(table, "device to run on", on_gpu);
+      if (computes_on_gpus(table))
+        compare_ranks(table,
+                      "way to execute runs (max_in_flight, check_numerics, "
+                      "cuda_stream)",
+                      turns);
     }
     std::string name = function.name;
     compare_ranks(table, "function to run",
@@ -74,6 +79,8 @@ const char *Ranks::compare(const tinh_function_desc_t &function) {
 }
 
 void Ranks::fail(const char *why) {
+  if (why != difference.c_str())
+    broken = true;
   const char *none = nullptr;
   failed.compare_exchange_strong(none, why, std::memory_order_release,
                                  std::memory_order_relaxed);
@@ -86,6 +93,11 @@ void Ranks::give_up(const std::string &why) {
   given_up = why;
   table.abort(&table, given_up.c_str());
   fail(given_up.c_str());
+}
+
+bool Ranks::are_broken() const {
+  return broken || (computes_on_gpus(table) && table.failure &&
+                    table.failure(&table) != nullptr);
 }
 
 void Ranks::require_whole() const {

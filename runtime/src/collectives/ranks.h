@@ -41,9 +41,11 @@ void compare_ranks(tinh_collectives_t &table, const char *what,
 class Ranks {
 public:
   /// `identity` is that of the module, of which its program for a GPU is run,
-  /// or that for the CPU.
-  Ranks(tinh_collectives_t *table, uint64_t identity, bool on_gpu)
-      : table(*table), identity(identity), on_gpu(on_gpu) {}
+  /// or that for the CPU. `turns` says how runs take turns with arenas, in
+  /// which ranks whose GPUs compute together must be alike.
+  Ranks(tinh_collectives_t *table, uint64_t identity, bool on_gpu,
+        uint64_t turns)
+      : table(*table), identity(identity), on_gpu(on_gpu), turns(turns) {}
 
   /// Before the first collective of a function's first run: whether all ranks
   /// run the same. Null, or what has failed. Not for two threads at a time.
@@ -55,6 +57,9 @@ public:
   void fail(const char *why);
   /// Fails on all ranks, if nothing has failed yet.
   void give_up(const std::string &why);
+  /// Whether messages may still come to memory, or NCCL may still use it: after
+  /// any failure but a difference of ranks, before which nothing has begun.
+  bool are_broken() const;
   /// Throws COLLECTIVE_FAILED after a failure: what variables hold is not what
   /// any number of steps would have made.
   void require_whole() const;
@@ -64,10 +69,12 @@ public:
 private:
   const uint64_t identity;
   const bool on_gpu;
+  const uint64_t turns;
   std::vector<const tinh_function_desc_t *> compared;
   std::string difference, given_up; ///< What is wrong on this rank.
   std::mutex giving_up;             ///< Several runs may fail at the same time.
   std::atomic<const char *> failed{nullptr};
+  std::atomic<bool> broken{false};
 };
 
 /// How many CPUs are for a context with these ranks, or alone if that is null;

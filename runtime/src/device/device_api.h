@@ -16,7 +16,8 @@
 //  3. `open` makes what one run at a time needs: an arena on the GPU, one in
 //     pinned memory, streams and events. `prepare` makes the graphs of all
 //     functions' segments, as their plans in the artifact have them, with the
-//     addresses in these arenas.
+//     addresses in these arenas; but those with collectives, which ranks make
+//     together, the function's first `begin` there.
 //  4. A run: `begin`; `follow` each run that must be done before; `launch`,
 //     `execute` and `wait` when worker 0 comes to them; `finish`.
 //  5. Its end: `complete`, on any thread; then `elapsed` and `trace`. If
@@ -167,7 +168,7 @@ struct DeviceApi {
 /// What runtime and library call themselves: while a version is developed, its
 /// table may change. The number counts changes of it, and of what its functions
 /// mean.
-#define TINH_DEVICE_API TINH_VERSION " table 3"
+#define TINH_DEVICE_API TINH_VERSION " table 4"
 
 /// The function of the library that gives the table, or null: the runtime must
 /// have the library's TINH_DEVICE_API, sizeof(DeviceApi) and

@@ -98,7 +98,8 @@ void Resources::make_arenas() {
   arenas.resize(overlap ? std::min(options.max_in_flight, 2u) : 1);
   if (options.collectives)
     ranks = std::make_shared<Ranks>(options.collectives, module->identity(),
-                                    gpu != nullptr);
+                                    gpu != nullptr,
+                                    2 * arenas.size() + in_lockstep());
   for (Arena &arena : arenas) {
     if (ranks)
       arena.collectives =

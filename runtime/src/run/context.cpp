@@ -140,8 +140,12 @@ void Context::shut_down() {
   } catch (const std::exception &error) {
     set_last_error(TINH_IO_ERROR, error.what());
   }
-  if (resources->ranks && resources->ranks->failure())
+  if (resources->ranks && resources->ranks->are_broken()) {
+    for (const Arena &arena : resources->arenas)
+      if (arena.device)
+        arena.device->abandon();
     return keep_for_ever(shared_from_this());
+  }
   // Futures may still refer to this object, but not to its memory.
   profiles = {};
   resources.reset();

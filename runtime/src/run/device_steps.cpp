@@ -42,6 +42,9 @@ void DeviceSteps::begin(Run &run) {
       arena.device->wait_for_end();
   if (!program.uses_device())
     return;
+  // Before ranks make graphs of their collectives together.
+  if (program.computes_with_gpus())
+    run.arena->collectives->require_same();
   DeviceRun &device = *run.arena->device;
   device.begin(run.function, run.arguments.pointers.data(),
                run.arguments.on_state);
@@ -58,8 +61,6 @@ void DeviceSteps::give(Run &run, const Walk &walk,
   bool had_failed = run.status != TINH_OK;
   int64_t begin = trace ? trace_clock() : 0;
   run.attempt([&] {
-    if (resources.programs[run.function].computes_with_gpus())
-      run.arena->collectives->require_same();
     if (instruction.opcode == kDeviceLaunch)
       device.launch(what);
     else if (instruction.opcode == kDeviceWait)

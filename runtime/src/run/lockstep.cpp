@@ -26,8 +26,6 @@ void Lockstep::execute(Run &run) {
   workers.walk(0).begin(program, run.arena->tables[run.function].data(),
                         run.base);
   run.attempt([&] {
-    if (program.computes_with_gpus())
-      run.arena->collectives->require_same();
     walk_steps(run);
     if (!uses_device)
       return;

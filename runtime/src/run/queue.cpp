@@ -134,14 +134,24 @@ bool Queue::keeps_order(const Run &run) const {
          (run.arguments.on_state && program.function().mutates_state != 0);
 }
 
+/// The arena that a run of the function may start in, or null. All ranks take
+/// turns with those for collectives of GPUs in one order: each arena has graphs
+/// that ranks have made, and launch, together.
+Arena *Queue::arena_for(uint32_t function) const {
+  if (!resources.programs[function].computes_with_gpus())
+    return free_arenas.empty() ? nullptr : free_arenas.back();
+  std::vector<Arena> &arenas = resources.arenas;
+  Arena *next = &arenas[num_turns % arenas.size()];
+  return std::ranges::find(free_arenas, next) == free_arenas.end() ? nullptr
+                                                                   : next;
+}
+
 std::shared_ptr<Run> Queue::next_run() {
-  if (free_arenas.empty())
-    return nullptr;
   for (auto it = queue.begin(); it != queue.end(); ++it) {
     bool ordered = keeps_order(**it);
     if (ordered && it != queue.begin())
       return nullptr;
-    if ((*it)->num_pending == 0) {
+    if ((*it)->num_pending == 0 && arena_for((*it)->function)) {
       std::shared_ptr<Run> run = std::move(*it);
       queue.erase(it);
       return run;
@@ -157,8 +167,9 @@ void Queue::start(Run &run) {
   bool ordered = keeps_order(run);
   run.state = Run::State::executing;
   run.number = num_started++;
-  run.arena = free_arenas.back();
-  free_arenas.pop_back();
+  run.arena = arena_for(run.function);
+  std::erase(free_arenas, run.arena);
+  num_turns += resources.programs[run.function].computes_with_gpus();
   run.exclusive = ordered || last_ordered;
   last_ordered = ordered;
   has_leader = true;
@@ -190,15 +201,15 @@ void Queue::complete(Run &run, tinh_status_t status, std::string message) {
 }
 
 /// Under the mutex.
-bool Queue::may_run_here() const {
-  return !has_leader && queue.empty() && !free_arenas.empty() && has_room();
+bool Queue::may_run_here(uint32_t function) const {
+  return !has_leader && queue.empty() && arena_for(function) && has_room();
 }
 
 void Queue::run_now(const std::shared_ptr<Context> &context, uint32_t function,
                     Arguments arguments) {
   Lock lock(mutex);
   require_open();
-  if (!may_run_here()) {
+  if (!may_run_here(function)) {
     lock.unlock();
     auto run = std::make_shared<Run>(context, function, std::move(arguments));
     submit(run, {});

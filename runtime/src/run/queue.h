@@ -16,8 +16,9 @@
 //     each of them calls `dependency_done`. One that fails fails the run, and
 //     `cancel` takes it away, as long as it is queued.
 //  3. The leader takes the first run that may start, `next_run`, when there is
-//     a free arena. Runs that mutate state or compute with other ranks neither
-//     overtake others nor are overtaken.
+//     a free arena, or that whose turn it is (`arena_for`). Runs that mutate
+//     state or compute with other ranks neither overtake others nor are
+//     overtaken.
 //  4. `start` gives it a number and an arena, and Execution::execute executes
 //     it, outside of the mutex (execution.h). The leader goes on with 3.
 //  5. Whoever is done last calls `complete`: the future is done, the arena and
@@ -26,7 +27,8 @@
 //     mutex.
 //
 // A run that a thread wants to wait for starts with 4 on this very thread,
-// `run_now`, if nothing is queued and nobody leads; else it is submitted.
+// `run_now`, if nothing is queued, nobody leads and there is an arena for it;
+// else it is submitted.
 //
 // `close` ends it: runs that are queued are cancelled, those that execute
 // waited for, and the leader's thread ends.
@@ -85,7 +87,8 @@ private:
   std::shared_ptr<Run> next_run();
   void start(Run &run);
   void release_place(Run &run);
-  bool may_run_here() const;
+  bool may_run_here(uint32_t function) const;
+  Arena *arena_for(uint32_t function) const;
   void execute_here(Run &run, Lock &lock);
 
   void lead();
@@ -111,6 +114,7 @@ private:
   bool leader_sleeps = false;
   bool last_ordered = false; ///< keeps_order of the last run.
   uint64_t num_started = 0;
+  uint64_t num_turns = 0; ///< Of these have collectives of GPUs.
 
   std::atomic<uint32_t> events{0}; ///< Counts reasons to look at the queue.
   std::thread leader;

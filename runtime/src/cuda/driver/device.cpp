@@ -173,16 +173,15 @@ Event make_event(const DevicePtr &device, bool timing) {
   return {device, event};
 }
 
-Graph capture(const DevicePtr &device, const char *what,
-              const std::function<void(CUstream)> &give) {
+Graph capture(const DevicePtr &device, const Stream &stream, const char *what,
+              const std::function<void()> &give) {
   const Driver &api = driver();
-  Stream stream = make_stream(device);
   auto text = [&] { return std::string(what) + " cannot be captured"; };
   // Other threads may do what they like meanwhile.
   check(api.cuStreamBeginCapture_v2(stream.get(), kCaptureRelaxed), text);
   std::exception_ptr failure;
   try {
-    give(stream.get());
+    give();
   } catch (...) {
     failure = std::current_exception();
   }

@@ -130,10 +130,10 @@ PinnedMemory allocate_pinned(const DevicePtr &device, uint64_t size,
 Stream make_stream(const DevicePtr &device);
 Event make_event(const DevicePtr &device, bool timing);
 
-/// What `give` gives a stream, as a graph: nothing of it is done now. Throws
+/// What `give` gives the stream, as a graph: nothing of it is done now. Throws
 /// what that throws, or that `what` cannot be captured.
-Graph capture(const DevicePtr &device, const char *what,
-              const std::function<void(CUstream)> &give);
+Graph capture(const DevicePtr &device, const Stream &stream, const char *what,
+              const std::function<void()> &give);
 
 /// Waits, spinning for `spin` and then asleep, until what comes before the
 /// event is done.

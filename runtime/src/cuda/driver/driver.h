@@ -163,6 +163,7 @@ struct MemsetNodeParams {
   X(cuStreamCreate, (CUstream *, unsigned))                                    \
   X(cuStreamDestroy_v2, (CUstream))                                            \
   X(cuStreamSynchronize, (CUstream))                                           \
+  X(cuStreamQuery, (CUstream))                                                 \
   X(cuStreamWaitEvent, (CUstream, CUevent, unsigned))                          \
   X(cuEventCreate, (CUevent *, unsigned))                                      \
   X(cuEventDestroy_v2, (CUevent))                                              \
@@ -181,6 +182,8 @@ struct MemsetNodeParams {
                            size_t, const Memcpy3D *, CUcontext))               \
   X(cuGraphAddMemsetNode, (CUgraphNode *, CUgraph, const CUgraphNode *,        \
                            size_t, const MemsetNodeParams *, CUcontext))       \
+  X(cuGraphAddEmptyNode,                                                       \
+    (CUgraphNode *, CUgraph, const CUgraphNode *, size_t))                     \
   X(cuGraphAddChildGraphNode,                                                  \
     (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraph))            \
   X(cuStreamBeginCapture_v2, (CUstream, int))                                  \

@@ -28,6 +28,9 @@ void DeviceRun::begin(uint32_t index, void *const *arguments, bool on_state) {
   num_loose = 0;
   second_stream = loose = has_ended = false;
   is_finished.assign(is_finished.size(), false);
+  for (const auto &[segment, buffers] : prepared->with_collectives)
+    if (!prepared->graphs[segment])
+      make_graph(*prepared, segment, buffers);
   if (options.timing || options.measure) {
     began_at = trace_clock();
     check(driver().cuEventRecord(began.get(), streams[0].get()),
@@ -57,21 +60,12 @@ void DeviceRun::launch(uint32_t index) {
   SegmentEvents &events = segment_events[index];
   if (options.timing)
     check(api.cuEventRecord(events.began.get(), stream), what);
-  give_segment(index);
+  prepared->graphs[index]->launch(stream);
   num_launched = index + 1;
   second_stream |= segment.stream != 0;
   if (options.timing || segment.is_awaited)
     check(api.cuEventRecord(events.done.get(), stream), what);
   prepared->copies.expect(index, segment.due);
-}
-
-void DeviceRun::give_segment(uint32_t index) {
-  const Segment &segment = plan().segments()[index];
-  CUstream stream = streams[segment.stream].get();
-  if (std::optional<SegmentGraph> &graph = prepared->graphs[index])
-    return graph->launch(stream);
-  collectives.execute(plan().nodes(segment).front().step,
-                      prepared->collectives.at(index).data(), stream);
 }
 
 /// Loose steps follow all that was launched before them.
@@ -188,8 +182,20 @@ void DeviceRun::execute_caller_copy(CallerCopy &copy, void *const *buffers) {
     prepared->copies.expect(copy, buffers[1]);
 }
 
+/// A GPU that has failed does not come to them.
+void DeviceRun::wait_for_collectives() {
+  try {
+    collectives.wait();
+  } catch (const Error &) {
+    CUresult result = driver().cuStreamQuery(streams[0].get());
+    if (result != kNotReady)
+      check(result, [&] { return failure(); });
+    throw;
+  }
+}
+
 void DeviceRun::wait_for_segment(uint32_t index) {
-  collectives.wait();
+  wait_for_collectives();
   check(wait_for(segment_events[index].done, spin), [&] { return failure(); });
   finished(index);
 }
@@ -197,7 +203,7 @@ void DeviceRun::wait_for_segment(uint32_t index) {
 void DeviceRun::wait_for_loose() {
   if (!loose)
     return;
-  collectives.wait();
+  wait_for_collectives();
   auto what = [&] { return failure(); };
   check(driver().cuEventRecord(loose_done.get(), streams[0].get()), what);
   check(wait_for(loose_done, spin), what);
@@ -231,7 +237,7 @@ void DeviceRun::wait_for_end() const {
 }
 
 void DeviceRun::complete() {
-  collectives.wait();
+  wait_for_collectives();
   // What the stream is given next comes after this run, but for copies by the
   // CPU.
   if (options.stream && prepared->copies.all_direct())
@@ -256,6 +262,11 @@ void DeviceRun::abandon() noexcept {
     api.cuStreamSynchronize(stream.get());
   if (pushed)
     api.cuCtxPopCurrent_v2(&popped);
+  // NCCL does not come to its end before them, and they are of no more use.
+  if (collectives.have_failed())
+    for (Prepared &one : functions)
+      for (const auto &[segment, buffers] : one.with_collectives)
+        one.graphs[segment].reset();
   collectives.forget();
   if (prepared)
     prepared->copies.forget();

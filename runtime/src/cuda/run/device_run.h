@@ -30,7 +30,7 @@ public:
     return reinterpret_cast<char *>(device_memory.get());
   }
 
-  /// Makes the graphs of all functions.
+  /// Makes the graphs of all functions, but those with collectives.
   void prepare(std::span<const DeviceApi::Function> functions);
 
   /// Begins a run of a function; `arguments` are where its tensors lie.
@@ -61,26 +61,29 @@ public:
   void trace_steps(const DeviceApi::TraceSink &sink, uint64_t run) const;
 
 private:
+  using NodeBuffers = std::vector<std::vector<void *>>;
   /// A function, and what is made for it.
   struct Prepared {
     FunctionPlan plan;
     CallerCopies copies;
-    /// By segment; none of collectives, of which there are the buffers.
+    /// By segment; those with collectives, whose buffers these are, are made
+    /// for the first run, since all ranks have to make them.
     std::vector<std::optional<SegmentGraph>> graphs = {};
-    std::map<uint32_t, std::vector<void *>> collectives = {};
+    std::map<uint32_t, NodeBuffers> with_collectives = {};
   };
 
   void make_numbers();
   void add_graphs(Prepared &to_make, void *const *table);
   void place_node(const FunctionPlan &plan, const Node &node,
                   std::span<void *> buffers) const;
-  void give_segment(uint32_t segment);
+  void make_graph(Prepared &of, uint32_t segment, const NodeBuffers &buffers);
   void execute_copy(uint32_t step, void *const *buffers);
   void execute_caller_copy(CallerCopy &copy, void *const *buffers);
   bool execute_call(uint32_t step, void *const *buffers) const;
   void check_step(CUresult result, uint32_t step) const;
   void join_streams();
   void give(uint32_t step, void *const *buffers);
+  void wait_for_collectives();
   void wait_for_segment(uint32_t segment);
   void wait_for_loose();
   void finished(uint32_t segment);

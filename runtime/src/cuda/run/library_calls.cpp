@@ -132,10 +132,10 @@ bool LibraryCalls::execute(const LibraryCall &call,
 
 Graph LibraryCalls::capture(const LibraryCall &call,
                             std::span<void *const> buffers) const {
+  Stream stream = make_stream(loaded.device());
   try {
-    return cuda::capture(loaded.device(), "its work", [&](CUstream stream) {
-      execute(call, buffers, stream);
-    });
+    return cuda::capture(loaded.device(), stream, "its work",
+                         [&] { execute(call, buffers, stream.get()); });
   } catch (const Error &error) {
     loaded.libraries().refuse(call.kernel, call.alignments, error.what());
     return {};

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Memory, streams, events and graphs, all made before anything runs.
+// Memory, streams, events and graphs, made before anything runs; but graphs
+// with collectives, before the function's first run in the arena.
 //
 //===----------------------------------------------------------------------===//
 #include "cuda/run/device_run.h"
@@ -23,7 +24,7 @@ DeviceRun::DeviceRun(std::shared_ptr<const LoadedModule> module,
                      const Options &options)
     : loaded(std::move(module)), artifact(loaded->artifact()), options(options),
       spin(options.spin_us), libraries(*loaded),
-      collectives(options.collectives, *loaded->device()) {
+      collectives(options.collectives, loaded->device()) {
   const DevicePtr &device = loaded->device();
   host_memory = allocate_pinned(device, options.host_size, "an arena");
   device_memory = allocate(device, options.device_size, "an arena");
@@ -86,24 +87,31 @@ void DeviceRun::add_graphs(Prepared &to_make, void *const *table) {
     first_entries.push_back(entry);
   for (uint32_t i = 0; i < of.segments().size(); ++i) {
     const Segment &segment = of.segments()[i];
-    std::vector<std::vector<void *>> buffers;
+    NodeBuffers buffers;
+    bool has_collectives = false;
     for (const Node &node : of.nodes(segment)) {
       auto first = table + first_entries[node.step];
       buffers.emplace_back(first, first + of.step(node).num_buffers);
       place_node(of, node, buffers.back());
+      has_collectives |= of.step(node).opcode == TINH_OP_START;
     }
     to_make.copies.add_to(i, buffers);
-    if (is_collective(of.step(of.nodes(segment).front()))) {
-      to_make.graphs.emplace_back();
-      to_make.collectives[i] = std::move(buffers.front());
-      continue;
-    }
-    SegmentGraph::Number number = {
-        static_cast<uint32_t>(&to_make - functions.data()), i};
-    to_make.graphs
-        .emplace_back(std::in_place, *loaded, of, buffers, libraries, number)
-        ->upload(streams[segment.stream].get());
+    to_make.graphs.emplace_back();
+    if (has_collectives)
+      to_make.with_collectives[i] = std::move(buffers);
+    else
+      make_graph(to_make, i, buffers);
   }
+}
+
+void DeviceRun::make_graph(Prepared &to_make, uint32_t index,
+                           const NodeBuffers &buffers) {
+  const FunctionPlan &of = to_make.plan;
+  SegmentGraph::Number number = {
+      static_cast<uint32_t>(&to_make - functions.data()), index};
+  to_make.graphs[index]
+      .emplace(*loaded, of, buffers, libraries, collectives, number)
+      .upload(streams[of.segments()[index].stream].get());
 }
 
 void DeviceRun::prepare(std::span<const DeviceApi::Function> given) {

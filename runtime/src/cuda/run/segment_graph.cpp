@@ -33,10 +33,11 @@ std::string name_of(const tinh_artifact_t &artifact,
 
 SegmentGraph::SegmentGraph(const LoadedModule &loaded, const FunctionPlan &plan,
                            const std::vector<std::vector<void *>> &buffers,
-                           const LibraryCalls &libraries, Number number)
+                           const LibraryCalls &libraries,
+                           DeviceCollectives &collectives, Number number)
     : loaded(loaded), artifact(loaded.artifact()), function(plan.function()),
       plan(plan), planned(plan.nodes(plan.segments()[number.segment])),
-      libraries(libraries), number(number) {
+      libraries(libraries), collectives(collectives), number(number) {
   CUgraph handle = nullptr;
   check(driver().cuGraphCreate(&handle, 0), "cannot make a CUDA graph");
   graph = {loaded.device(), handle};
@@ -82,6 +83,17 @@ CUgraphNode SegmentGraph::add_call(const LibraryCall &call,
   return node;
 }
 
+CUresult SegmentGraph::add_collective(const tinh_step_t &step,
+                                      std::span<void *const> buffers,
+                                      const std::vector<CUgraphNode> &before,
+                                      CUgraphNode &node) {
+  DeviceCollectives::Captured captured =
+      collectives.capture(step, buffers.data());
+  tickets.push_back(captured.ticket);
+  return driver().cuGraphAddChildGraphNode(&node, graph.get(), before.data(),
+                                           before.size(), captured.graph.get());
+}
+
 CUresult SegmentGraph::add_kernel(const tinh_step_t &step,
                                   std::span<void *const> buffers,
                                   const std::vector<CUgraphNode> &before,
@@ -120,6 +132,11 @@ void SegmentGraph::add_node(const Node &to_add,
     // A library computes it.
   } else if (step.opcode == TINH_OP_DISPATCH) {
     result = add_kernel(step, buffers, before, node);
+  } else if (step.opcode == TINH_OP_START) {
+    result = add_collective(step, buffers, before, node);
+  } else if (step.opcode == TINH_OP_AWAIT) {
+    result = api.cuGraphAddEmptyNode(&node, graph.get(), before.data(),
+                                     before.size());
   } else if (step.opcode == TINH_OP_COPY) {
     Memcpy3D copy = copy_params(buffers[0], buffers[1], step.size);
     result = api.cuGraphAddMemcpyNode(&node, graph.get(), before.data(),
@@ -162,6 +179,7 @@ void SegmentGraph::set_copy(uint32_t node, const void *from, void *to,
 }
 
 void SegmentGraph::launch(CUstream stream) {
+  collectives.launch(tickets, stream);
   check(driver().cuGraphLaunch(exec.get(), stream), [&] {
     std::string text =
         planned.size() == 1

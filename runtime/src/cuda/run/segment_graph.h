@@ -13,6 +13,7 @@
 #ifndef TINH_RUNTIME_CUDA_SEGMENT_GRAPH_H
 #define TINH_RUNTIME_CUDA_SEGMENT_GRAPH_H
 
+#include "cuda/run/device_collectives.h"
 #include "cuda/run/function_plan.h"
 #include "cuda/run/library_calls.h"
 #include "cuda/run/loaded_module.h"
@@ -34,7 +35,8 @@ public:
   /// `plan` must outlive this. `buffers` gives the addresses of each node's.
   SegmentGraph(const LoadedModule &loaded, const FunctionPlan &plan,
                const std::vector<std::vector<void *>> &buffers,
-               const LibraryCalls &libraries, Number number);
+               const LibraryCalls &libraries, DeviceCollectives &collectives,
+               Number number);
 
   /// Changes the addresses of the copy that is node `node`. Not while the graph
   /// is executed.
@@ -48,6 +50,10 @@ private:
   void add_node(const Node &to_add, std::span<void *const> buffers);
   CUgraphNode add_call(const LibraryCall &call, std::span<void *const> buffers,
                        std::vector<CUgraphNode> before);
+  CUresult add_collective(const tinh_step_t &step,
+                          std::span<void *const> buffers,
+                          const std::vector<CUgraphNode> &before,
+                          CUgraphNode &node);
   CUresult add_kernel(const tinh_step_t &step, std::span<void *const> buffers,
                       const std::vector<CUgraphNode> &before,
                       CUgraphNode &node);
@@ -59,7 +65,9 @@ private:
   const FunctionPlan &plan;
   const std::span<const Node> planned;
   const LibraryCalls &libraries;
+  DeviceCollectives &collectives;
   const Number number;
+  std::vector<uint64_t> tickets; ///< Of its collectives.
   Graph graph;
   GraphExec exec;
   std::vector<CUgraphNode> nodes;
