@@ -335,7 +335,7 @@ static LogicalResult evaluateOnAll(Operation &op,
         return &tensor;
       }));
   if (!results)
-    return op.emitError("is for another number of ranks than the ")
+    return op.emitOpError("is for another number of ranks than the ")
            << ranks.size() << " that there are";
   for (auto [rank, result] : llvm::zip_equal(ranks, *results)) {
     std::vector<Tensor> own;

@@ -67,8 +67,8 @@ class Limits(ToolTest):
     def test_what_is_no_limit(self):
         model = self.write_model()
         for option, text in (
-            ("--time-limit=0", "expected seconds, not 0"),
-            ("--time-limit=nan", "expected seconds, not nan"),
+            ("--time-limit=0", "expected seconds, more than 0 and at most 1e9, not 0"),
+            ("--time-limit=nan", "expected seconds, more than 0"),
             ("--memory-limit=8", ""),
             ("--memory-limit=8M", "the limit on memory is '8M'; expected bytes, such as"),
         ):

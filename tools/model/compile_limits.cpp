@@ -16,7 +16,7 @@ std::string checkSeconds(const std::string &text) {
   bool isNumber = CLI::detail::lexical_cast(text, seconds);
   return isNumber && seconds > 0 && seconds <= 1e9
              ? ""
-             : "expected seconds, not " + text;
+             : "expected seconds, more than 0 and at most 1e9, not " + text;
 }
 
 void defineLimits(CLI::App &app, LimitArguments &arguments) {
