@@ -30,29 +30,18 @@ const char *name(tinh_dtype_t dtype) {
 }
 
 const char *name(tinh_collective_kind_t kind) {
-  switch (kind) {
-  case TINH_ALL_REDUCE:
-    return "all-reduce";
-  case TINH_ALL_GATHER:
-    return "all-gather";
-  case TINH_REDUCE_SCATTER:
-    return "reduce-scatter";
-  case TINH_BROADCAST:
-    return "broadcast";
-  }
-  return "collective of an unknown kind";
+  static constexpr const char *kNames[] = {"all-reduce", "all-gather",
+                                           "reduce-scatter", "broadcast"};
+  return static_cast<size_t>(kind) < std::size(kNames)
+             ? kNames[kind]
+             : "collective of an unknown kind";
 }
 
 const char *name(tinh_reduction_t reduction) {
-  switch (reduction) {
-  case TINH_REDUCE_SUM:
-    return "sum";
-  case TINH_REDUCE_MEAN:
-    return "mean";
-  case TINH_REDUCE_MAX:
-    return "maximum";
-  }
-  return "unknown reduction";
+  static constexpr const char *kNames[] = {"sum", "mean", "maximum"};
+  return static_cast<size_t>(reduction) < std::size(kNames)
+             ? kNames[reduction]
+             : "unknown reduction";
 }
 
 bool reduces(const tinh_collective_t &what) {
