@@ -286,6 +286,9 @@ void Communicator::check_overdue(const Peers &peers) const {
     if (each.operation->has_all_ranks() ||
         (late <= timeout && !peers.previous_has_left()))
       continue;
+    // Whether it is there at all will be known soon, and is more to the point.
+    if (peers.previous_is_silent())
+      return;
     int previous = peers.previous();
     auto what = "the " + each.operation->describe() + ", collective " +
                 std::to_string(each.ticket);

@@ -42,6 +42,11 @@ public:
   }
   uint64_t started_by_previous() const { return heard_started; }
   bool previous_has_left() const { return previous_leaves; }
+  /// For several beats, if the timeout is more than some tens of milliseconds,
+  /// but not yet for the timeout.
+  bool previous_is_silent() const {
+    return !previous_leaves && Clock::now() - heard > timeout / 2;
+  }
 
   /// Tells all other ranks, but one that may be dead, what has failed; waits
   /// for a second at most until they have been told.
