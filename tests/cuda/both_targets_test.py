@@ -10,7 +10,6 @@ usage: PYTHONPATH=tests/support python tests/cuda/both_targets_test.py
 """
 
 import json
-import shutil
 import subprocess
 import unittest
 
@@ -21,14 +20,6 @@ import cuda_test
 import tool_test
 
 MPIRUN = "mpirun.openmpi"
-# By root, without ssh, with more ranks than CPUs, as in containers.
-ALONE = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_plm": "isolated",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-}
-
 
 class BothTest(cuda_test.CudaTest):
     def setUp(self):
@@ -293,14 +284,16 @@ class TrainingTest(BothTest):
             "--data-parallel",
         )
 
-    @unittest.skipUnless(shutil.which(MPIRUN), f"needs {MPIRUN}")
     def test_ranks_run_on_one_kind_of_device(self):
+        library = tool_test.TOOLS.parent / "lib" / "libtinh_mpi_openmpi.so"
+        if not library.exists():
+            self.skipTest(f"needs {library.name}")
         ranks = self.compile_for_ranks()
         graph_run = tool_test.TOOLS / "graph-run"
         rank = (*("-n", "1", graph_run, ranks, "--train"), "--data=x.npy,y.npy")
         environment = dict(
             self.environment,
-            **ALONE,
+            **tool_test.MPI_ENVIRONMENT,
             TINH_CUDA_DRIVER=str(cuda_test.DRIVER),
             TINH_CUDA_LIBRARIES="none",
         )

@@ -21,6 +21,15 @@ import unittest
 
 TOOLS = None  # The folder of the tools; main() sets it.
 
+# For Open MPI's launcher: by root, without ssh, with more ranks than CPUs, as in
+# containers.
+MPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_plm": "isolated",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+
 
 def reset_signals():
     """What a shell in the background ignores, a tool must not inherit."""

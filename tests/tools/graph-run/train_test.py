@@ -288,10 +288,15 @@ class Train(unittest.TestCase):
             (".", "Is a directory"),
         ):
             self.fails(f"cannot write '{place}': {why}", "--save-state", place)
-        (self.folder / "read-only").mkdir(mode=0o500)
-        (self.folder / "read-only" / "link").symlink_to("../there")
+        # The file behind a link is written, whatever folder the link is in.
+        read_only = self.folder / "read-only"
+        read_only.mkdir()
+        (read_only / "link").symlink_to("../there")
+        read_only.chmod(0o500)
+        self.addCleanup(read_only.chmod, 0o700)
         self.train("--save-state", "read-only/link")
         self.assertTrue((self.folder / "there").exists())
+        self.assertTrue((read_only / "link").is_symlink())
 
     def test_it_has_its_own_functions(self):
         self.fails("--function excludes --train", "--function", "predict", code=2)
